@@ -31,9 +31,9 @@ class Idle:
             `"hold"`: the watermark waits until the split has caught up. `"catch_up"`: the split is
             left out until then.
         when_all: What happens when the whole input has no rows. `"hold"`: its splits and its
-            watermark stay as they are, so that a pause makes no row late. `"rise"`: all splits
-            become idle, and the watermark advances to the largest clock. `"advance"`: after that
-            it follows the wall clock, less the delay.
+            watermark stay as they are, so that a pause makes no row late by that watermark.
+            `"rise"`: all splits become idle, and the watermark advances to the largest clock.
+            `"advance"`: after that it follows the wall clock, less the delay.
         at_join: What a stream-stream join does while this input is idle. `"hold"`: it waits.
             `"follow"`: this input counts as far along as the other side.
 

@@ -25,8 +25,8 @@ class Report(InWords):
     notebook shows the report with drawings.
 
     The data has the engine's fields: `why`, `zone` (the session's time zone), `query`, `batch`,
-    `engine`, `reason`, `inputs` (one per `withWatermark`), `hints` and `plan` (the operators,
-    nested). Times are milliseconds since the epoch in UTC, or None if a watermark is not defined
+    `engine`, `reason`, `inputs` (one per `withWatermark`), `hints` (with the warnings of the check at
+    the start) and `plan` (the operators, nested). Times are milliseconds since the epoch in UTC, or None if a watermark is not defined
     yet. `batch` is the last batch that has
     ended, or None. Until a run has planned its first batch, `waiting_since` is `"start"` or
     `"restart"`, and `plan` is None. Everything else then comes from the checkpoint's last entry.
@@ -51,7 +51,8 @@ class Report(InWords):
     that time, both lengths in ms. `is_expected` is present, and true, if it is expected and never had
     a row. Those that are not idle have a `state` (`"active"`, `"without_rows"` or `"catching_up"`)
     and `behind_ms`, how many ms they are behind the furthest. The worst and the idle ones have their
-    `clock_ms`, and the worst `idle_at_ms`, when they become idle if they stay silent.
+    `clock_ms`, and the worst `idle_at_ms`, when they become idle if they stay silent (None if they never
+    do, or if the time of the run does not count as silence).
 
     An input whose clocks are the marks of its writers has `noted`, with the log's `location`,
     `log_read_ms`, when this run began to read what is shown of it (None before), and the time

@@ -89,8 +89,8 @@ object TidemarkConf {
   val WhenAllIdle: TidemarkConf[WhenIdle] = choice[WhenIdle](
     "spark.tidemark.idle.whenAll",
     "What happens to an input while the whole input is idle. With hold, its splits and its watermark stay as they are, " +
-      "so a pause makes no row late by that watermark. With rise, the watermark rises to the largest clock of its splits. With advance, " +
-      "the watermark follows processing time less the delay, in steps of idle.after.",
+      "so a pause makes no row late by that watermark. With rise, the watermark rises to the largest clock of its " +
+      "splits. With advance, the watermark follows processing time less the delay, in steps of idle.after.",
     default = WhenIdle.Hold)("hold" -> WhenIdle.Hold, "rise" -> WhenIdle.Rise, "advance" -> WhenIdle.Advance)
 
   val MaxAhead: TidemarkConf[Option[Long]] = TidemarkConf(
