@@ -75,7 +75,10 @@ final class Splits private (private val version: SplitVersion) {
   def lastRows: Option[Long] = Some(totals.lastRows).filter(_ != Long.MinValue)
 
   /** The same, or if no split has had any, the last time at which one became known. */
-  def lastActiveOfAll: Option[Long] = lastRows.orElse(Option.when(size > 0)(totals.lastActive))
+  def lastActiveOfAll: Option[Long] = lastRows.orElse(lastObserved)
+
+  /** When one had rows or became known last; `None` if there is none. */
+  def lastObserved: Option[Long] = Option.when(size > 0)(totals.lastActive)
 
   /** Whether no split had rows or became known after `limitMillis`. */
   def allSilentSince(limitMillis: Long): Boolean = size > 0 && totals.lastActive <= limitMillis

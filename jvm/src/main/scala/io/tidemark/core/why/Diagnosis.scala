@@ -92,14 +92,14 @@ final class Diagnosis private (of: Situation) {
     found.map { origin =>
       val hasBegun = origin.isNoted || origin.maxEventTimeMillis.nonEmpty
       (origin.last.filter(split => split.clockMillis.isEmpty && hasBegun), origin.notedIn) match {
-        case (Some(split), _) =>
-          heldBySplit(waiting, origin, split, None)
+        case (Some(split), _) => heldBySplit(waiting, origin, split, None)
         case (None, Some(log)) => InputVerdict.NoMarks(waiting.operator, origin.name, log)
         case (None, None) =>
           InputVerdict.NoEventTime(
             waiting.operator,
             origin.name,
             hasRows = origin.maxEventTimeMillis.nonEmpty,
+            origin.watermark.isIdle,
             atJoin(waiting, origin),
             origin.idleAfterMillis,
             of.countsSilence)

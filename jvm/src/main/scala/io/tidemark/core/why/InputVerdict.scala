@@ -61,14 +61,16 @@ object InputVerdict {
   /** What is said of an input or a split that has an idle time.
     * @param subject its name
     * @param nowMillis the wall clock: a time that has passed takes effect in a later batch
+    * @param othersDo what shows that others are not silent
     */
   private def silence(
       subject: String,
       leftOut: LeftOut,
       nowMillis: Long,
       countsSilence: Boolean,
-      words: Words): String = {
-    val others = if (leftOut.whileOthers) " and others have rows until then" else ""
+      words: Words,
+      othersDo: String = "have rows"): String = {
+    val others = if (leftOut.whileOthers) s" and others $othersDo until then" else ""
     if (!countsSilence)
       "Silence counts neither in this run, which reads what had arrived at its start, nor between runs."
     else if (leftOut.fromMillis > nowMillis)
@@ -93,7 +95,8 @@ object InputVerdict {
     else Option.unless(countsSilence)(CountDowntime)
 
   /** An idle time that suits no query in particular. */
-  private[why] def exampleIdle(more: String): String = idle(ExampleMillis, more)
+  private[why] def settingExample(more: String, inputs: String, countsSilence: Boolean): String =
+    s"setting ${idle(ExampleMillis, more)} on $inputs${alsoCounting(countsSilence)}"
 
   private[why] def settingIdle(
       input: String,
@@ -108,7 +111,7 @@ object InputVerdict {
     if (countsSilence) "" else " and spark.tidemark.downtimeIsSilence to true"
 
   // What at_join="follow" costs.
-  private[why] val LateAfter = "its rows after a silence may be late"
+  private[why] val RowsMayBeLate = "its rows after a silence may be late"
 
   private val ExampleMillis = Some(600000L)
 
@@ -119,6 +122,7 @@ object InputVerdict {
   }
 
   /** @param hasRows whether rows without an event time are known to have come
+    * @param isIdle whether it is idle already, as all other inputs are
     * @param atJoin whether a join waits for the input even while it is idle
     * @param idleAfterMillis its idle time, if it has one
     */
@@ -126,6 +130,7 @@ object InputVerdict {
       operator: Operator,
       origin: OriginName,
       hasRows: Boolean,
+      isIdle: Boolean = false,
       atJoin: Boolean = false,
       idleAfterMillis: Option[Long] = None,
       countsSilence: Boolean = true)
@@ -140,7 +145,10 @@ object InputVerdict {
       if (hasRows) "checking how the event-time column is parsed: a text that is no timestamp becomes null"
       else
         "checking that rows arrive there and that their event time is not null" +
-          withoutInput(input(words), atJoin, idleAfterMillis, countsSilence).fold("")(how => s", or by $how"))
+          goingOnWithout(words).fold("")(how => s", or by $how"))
+    // It is not what the others wait for.
+    private def goingOnWithout(words: Words): Option[String] =
+      if (isIdle) None else withoutInput(input(words), atJoin, idleAfterMillis, countsSilence)
   }
 
   /** An input whose clocks are marks, in a log without any. */
@@ -190,7 +198,7 @@ object InputVerdict {
         case (None, Some(_)) => ""
       }
       val idle = split.leftOut.fold("It has no idle_after, so it holds forever if nothing comes.")(
-        silence("It", _, nowMillis, countsSilence, words))
+        silence("It", _, nowMillis, countsSilence, words, if (isNoted) "note more" else "have rows"))
       val live =
         if (HeldBySplit.catchesUp(split, isNoted))
           "It had rows in the last batch that read any, so results come out as it catches up. "
@@ -268,7 +276,7 @@ object InputVerdict {
       case Some(_) if !atJoin => Option.unless(countsSilence)(CountDowntime)
       case after =>
         val set = settingIdle(input(words), atJoin, after, countsSilence)
-        Some(s"$set, if it may be silent${if (atJoin) s" and $LateAfter" else ""}")
+        Some(s"$set, if it may be silent${if (atJoin) s" and $RowsMayBeLate" else ""}")
     }
   }
 
@@ -282,10 +290,11 @@ object InputVerdict {
       extends InputVerdict("JOIN_WAITS_FOR_IDLE", isTrouble = true) {
     def sentence(words: Words): String = {
       val at = reachedMillis.fold("")(reached => s" with its watermark at ${words.at(reached)}")
-      s"${operator.problem}: ${input(words)} is idle$at, and $join waits for it, because rows that it may still bring could match."
+      s"${operator.problem}: ${input(words)} is idle$at, and $join waits for it, because rows that it may still bring " +
+        "could match."
     }
     override def fix(words: Words): Option[String] =
-      Some(s"setting ${idle(idleAfterMillis, "at_join=\"follow\"")} on ${input(words)}, if $LateAfter")
+      Some(s"setting ${idle(idleAfterMillis, "at_join=\"follow\"")} on ${input(words)}, if $RowsMayBeLate")
   }
 
   final case class AllSilent(

@@ -86,14 +86,19 @@ object OperatorTrap {
     * @param inputs those that they wait for
     * @param hasIdleTime whether each of the inputs may become idle
     */
-  final case class OuterRowsWait(of: String, rows: String, inputs: Seq[String], hasIdleTime: Boolean)
+  final case class OuterRowsWait(
+      of: String,
+      rows: String,
+      inputs: Seq[String],
+      hasIdleTime: Boolean,
+      countsSilence: Boolean = true)
       extends OperatorTrap("OUTER_ROWS_WAIT", Info) {
     private val others = inputs.map(name).mkString(" and ")
     def sentence: String =
       s"A row of the $rows side without a match comes out of the $of only when the watermark of $others has passed it."
     def fix: String = {
       val set = if (hasIdleTime) s"setting at_join=\"follow\" on $others"
-      else InputVerdict.settingIdle(others, atJoin = true)
+      else InputVerdict.settingIdle(others, atJoin = true, countsSilence = countsSilence)
       s"$set, if such rows must not wait for a silent input"
     }
   }
@@ -122,10 +127,13 @@ object OperatorTrap {
     def fix: String = seen.fix(words).getOrElse("")
   }
 
-  final case class LastWindowStays(of: String) extends OperatorTrap("LAST_WINDOW_STAYS", Info) {
+  /** @param countsSilence whether the time of a run may make an input idle */
+  final case class LastWindowStays(of: String, countsSilence: Boolean = true)
+      extends OperatorTrap("LAST_WINDOW_STAYS", Info) {
     def sentence: String =
       s"The last windows of the $of come out only when rows with a later time arrive: a watermark stands still without rows."
     def fix: String =
-      s"setting ${InputVerdict.exampleIdle("when_all=\"advance\"")} on the inputs, if they must come out while all are silent"
+      InputVerdict.settingExample("when_all=\"advance\"", "the inputs", countsSilence) +
+        ", if they must come out while all are silent"
   }
 }

@@ -93,6 +93,8 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     // Rows without a time are none.
     val untimed = situation(counted, input("payments", Watermark.Idle(None)))
     assert(Diagnosis.of(untimed).code === "NO_EVENT_TIME")
+    assert(Diagnosis.of(untimed).fix(words) ===
+      Some("checking that rows arrive there and that their event time is not null"))
     val advancing = situation(counted, silent("payments", "09:40", "12:22").copy(advances = true))
     assert(sentence(advancing).endsWith(
       " The watermark is at 1970-01-01T09:40:00Z. It follows the clock, less the delay, as soon as that lets something out."))

@@ -53,7 +53,8 @@ private[check] final class ShapeTraps(
     PlanInput.nameOf(join, input),
     input.side.name,
     evicted.map(_.toString),
-    evicted.forall(mayBeIdle))
+    evicted.forall(mayBeIdle),
+    countsSilence)
 
   private def mayBeIdle(origin: OriginName): Boolean = origins.rules.get(origin).exists(_.idleAfterMillis.nonEmpty)
 
@@ -69,7 +70,7 @@ private[check] final class ShapeTraps(
     if origins.all.exists { origin =>
       evicted.contains(origin.name) && origin.rules.whenIdle != WhenIdle.Advance && origin.rules.noted.isEmpty
     }
-  } yield OperatorTrap.LastWindowStays(PlanInput.nameOf(stateful, input))
+  } yield OperatorTrap.LastWindowStays(PlanInput.nameOf(stateful, input), countsSilence)
 
   /** A watermark that no operator uses. Expressions and marks may still use it. */
   private def unused: Seq[Trap] =

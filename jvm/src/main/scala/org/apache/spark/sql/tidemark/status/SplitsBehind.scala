@@ -40,7 +40,7 @@ private[tidemark] final class SplitsBehind(origin: PlanOrigin, splits: Splits, n
 
   /** The same for the input as a whole: its silence counts by the wall clock. `None` if it is not known to have begun. */
   def wholeLeftOut(sinceMillis: Option[Long]): Option[LeftOut] =
-    for (after <- origin.rules.idleAfterMillis; since <- splits.lastActiveOfAll.orElse(sinceMillis))
+    for (after <- origin.rules.idleAfterMillis; since <- splits.lastObserved.orElse(sinceMillis))
       yield LeftOut(since + after, whileOthers = false)
 
   /** The writer that a split is, if the input's clocks are marks. */

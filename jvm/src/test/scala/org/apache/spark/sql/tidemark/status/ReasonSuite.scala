@@ -158,7 +158,11 @@ class ReasonSuite extends ReasonTest {
           "Nothing comes out: aggregation #0 waits for \"time\", whose split \"2\" is at 2024-03-01T10:01:00Z, "))
         assert(reason.fix.exists(_.startsWith("setting idle_after on \"time\"")))
         assert(reason.isTrouble)
-      })
+      },
+      // Its windows up to there are emitted, and those of the other split are not.
+      AddData(stream, (2, at("10:25"))),
+      ProcessAllAvailable(),
+      why(why => assert(why.get("sentence").asText.startsWith("Nothing more comes out: aggregation #0 waits for "))))
   }
 
   test("a column whose text is no timestamp is said to have no event time") {
