@@ -26,8 +26,8 @@ class Report(InWords):
 
     The data has the engine's fields: `why`, `zone` (the session's time zone), `query`, `batch`,
     `engine`, `reason`, `inputs` (one per `withWatermark`), `hints` (with the warnings of the check at
-    the start) and `plan` (the operators, nested). Times are milliseconds since the epoch in UTC, or None if a watermark is not defined
-    yet. `batch` is the last batch that has
+    the start) and `plan` (the operators, nested). Times are milliseconds since the epoch in UTC, or
+    None if a watermark is not defined yet. `batch` is the last batch that has
     ended, or None. Until a run has planned its first batch, `waiting_since` is `"start"` or
     `"restart"`, and `plan` is None. Everything else then comes from the checkpoint's last entry.
     `why` has the `sentence`, its `code`, the `fix` (or None), the input it is `held_by` (or None)
@@ -51,8 +51,8 @@ class Report(InWords):
     that time, both lengths in ms. `is_expected` is present, and true, if it is expected and never had
     a row. Those that are not idle have a `state` (`"active"`, `"without_rows"` or `"catching_up"`)
     and `behind_ms`, how many ms they are behind the furthest. The worst and the idle ones have their
-    `clock_ms`, and the worst `idle_at_ms`, when they become idle if they stay silent (None if they never
-    do, or if the time of the run does not count as silence).
+    `clock_ms`, and the worst `idle_at_ms`, when they become idle if they stay silent: None if they
+    never do, or if the time of the run does not count as silence.
 
     An input whose clocks are the marks of its writers has `noted`, with the log's `location`,
     `log_read_ms`, when this run began to read what is shown of it (None before), and the time
