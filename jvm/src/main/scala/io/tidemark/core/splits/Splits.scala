@@ -46,6 +46,9 @@ final class Splits private (private val version: SplitVersion) {
   private[core] def hasLastActive(millis: Long): Boolean =
     totals.lastActive >= millis && Iterator.range(0, size).exists(restored.clocks.lastActive(_) == millis)
 
+  /** A split whose clock is at this time. */
+  def withClock(millis: Long): Option[Int] = Iterator.range(0, size).find(clock(_).contains(millis))
+
   /** How many splits were last active at this time. */
   def countLastActive(millis: Long): Int = {
     val all = restored.clocks

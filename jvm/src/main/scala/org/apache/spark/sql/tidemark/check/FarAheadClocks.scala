@@ -28,7 +28,7 @@ private[tidemark] object FarAheadClocks {
       latest <- (state.splits.largest ++ state.watermark.millis).maxOption
       if latest > nowMillis && latest - nowMillis > ahead - origin.rules.delayMillis
     } yield {
-      val split = (0 until state.splits.size).find(state.splits.clock(_).contains(latest)).map(state.splits.name)
+      val split = state.splits.withClock(latest).map(state.splits.name)
       val of = split.filter(_.nonEmpty).fold("")(name => s"split '${SplitNameTable.show(name)}' of ")
       s"$of'${origin.name}' is at ${Instant.ofEpochMilli(latest)}"
     }

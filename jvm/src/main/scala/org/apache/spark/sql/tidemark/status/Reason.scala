@@ -59,8 +59,7 @@ private[tidemark] object Reason {
       isSplit,
       input.rules.noted.map(_.location),
       splits.largest,
-      farAhead.flatMap(clock => Iterator.range(0, splits.size).find(splits.clock(_).contains(clock)))
-        .map(split => SplitNameTable.show(splits.name(split))),
+      farAhead.flatMap(splits.withClock).map(split => SplitNameTable.show(splits.name(split))),
       if (isSplit) last(input, state, lastRows, behind, query.noted.get(input.name)) else None,
       input.rules.idleAfterMillis,
       behind.wholeLeftOut(state.sinceMillis),
