@@ -14,6 +14,16 @@ import org.apache.spark.sql.tidemark.support.{ReasonTest, SilenceTest}
 class SilentReasonSuite extends ReasonTest with SilenceTest {
   import testImplicits._
 
+  /** Orders, payments, and the union of both, each of which may be idle. */
+  private def united(delay: String) = {
+    def input(key: String) = {
+      val (stream, df) = readings
+      stream -> withWatermark(df, "time", delay, tenSeconds.copy(key = Some(key)))
+    }
+    val ((orders, allOrders), (payments, allPayments)) = (input("orders"), input("payments"))
+    (orders, payments, allOrders.union(allPayments))
+  }
+
   test("an idle input that a join waits for is named, and the fix that it names helps") {
     def sees(atJoin: Option[String])(checks: StreamAction*): Unit = {
       val (orders, allOrders) = readings
@@ -48,10 +58,7 @@ class SilentReasonSuite extends ReasonTest with SilenceTest {
   }
 
   test("an input that is behind and has an idle time is said to be left out, and it is") {
-    val (orders, allOrders) = readings
-    val (payments, allPayments) = readings
-    val both = withWatermark(allOrders, "time", "0 seconds", tenSeconds.copy(key = Some("orders")))
-      .union(withWatermark(allPayments, "time", "0 seconds", tenSeconds.copy(key = Some("payments"))))
+    val (orders, payments, both) = united("0 seconds")
     run(counted(both))(
       more(payments, "b" -> "10:02") ++ more(orders, "a" -> "12:00") ++ Seq(why { why =>
         assert(why.get("code").asText === "HELD_BY_INPUT")
@@ -64,10 +71,7 @@ class SilentReasonSuite extends ReasonTest with SilenceTest {
   }
 
   test("when all inputs are silent, the sentence says since when and where they stay, until a row arrives") {
-    val (orders, allOrders) = readings
-    val (payments, allPayments) = readings
-    val both = withWatermark(allOrders, "time", "5 minutes", tenSeconds.copy(key = Some("orders")))
-      .union(withWatermark(allPayments, "time", "5 minutes", tenSeconds.copy(key = Some("payments"))))
+    val (orders, payments, both) = united("5 minutes")
     run(counted(both))(
       more(orders, "a" -> "10:01") ++ more(payments, "b" -> "10:02") ++ Seq(code("FLOWING")) ++ seconds(15) ++ Seq(
         why { why =>
