@@ -18,7 +18,7 @@ object InputTrap {
     def sentence: String =
       s"A run with Trigger.AvailableNow ends with its input, so ${name(input)} hardly ever becomes idle: the time between two " +
         "runs does not count."
-    def fix: String = InputVerdict.CountDowntime
+    def fix: String = IdleAdvice.CountDowntime
   }
 
   final case class DelayZero(input: String) extends InputTrap("DELAY_ZERO", Info) {

@@ -13,6 +13,7 @@ sealed abstract class InputVerdict(code: String, isTrouble: Boolean) extends Ver
 }
 
 object InputVerdict {
+  import IdleAdvice._
   import Situation.LeftOut
   import Verdict.Operator
   import Words.{counted, length}
@@ -58,69 +59,6 @@ object InputVerdict {
     }
   }
 
-  /** What is said of an input or a split that has an idle time.
-    * @param subject its name
-    * @param nowMillis the wall clock: a time that has passed takes effect in a later batch
-    * @param othersDo what shows that others are not silent
-    */
-  private def silence(
-      subject: String,
-      leftOut: LeftOut,
-      nowMillis: Long,
-      countsSilence: Boolean,
-      words: Words,
-      othersDo: String = "have rows"): String = {
-    val others = if (leftOut.whileOthers) s" and others $othersDo until then" else ""
-    if (!countsSilence)
-      "Silence counts neither in this run, which reads what had arrived at its start, nor between runs."
-    else if (leftOut.fromMillis > nowMillis)
-      s"$subject is left out from ${words.at(leftOut.fromMillis)} on if it stays silent$others."
-    else s"$subject is left out in a later batch if it stays silent$others."
-  }
-
-  /** What makes silence count in a query that runs now and then. */
-  private[why] val CountDowntime =
-    "setting spark.tidemark.downtimeIsSilence to true, if a source without rows was silent between the runs"
-
-  /** What lets an operator go on without a silent input.
-    * @param atJoin whether a join waits for the input even while it is idle
-    * @param afterMillis its idle time, if it has one
-    */
-  private def withoutInput(
-      input: String,
-      atJoin: Boolean,
-      afterMillis: Option[Long],
-      countsSilence: Boolean): Option[String] =
-    if (atJoin || afterMillis.isEmpty) Some(settingIdle(input, atJoin, afterMillis, countsSilence))
-    else Option.unless(countsSilence)(CountDowntime)
-
-  /** An idle time that suits no query in particular. */
-  private[why] def settingExample(more: String, inputs: String, countsSilence: Boolean): String =
-    s"setting ${idle(ExampleMillis, more)} on $inputs${alsoCounting(countsSilence)}"
-
-  private[why] def settingIdle(
-      input: String,
-      atJoin: Boolean,
-      afterMillis: Option[Long] = None,
-      countsSilence: Boolean = true): String = {
-    val option = if (atJoin) idle(afterMillis.orElse(ExampleMillis), "at_join=\"follow\"") else "idle_after"
-    s"setting $option on $input${alsoCounting(countsSilence)}"
-  }
-
-  private def alsoCounting(countsSilence: Boolean): String =
-    if (countsSilence) "" else " and spark.tidemark.downtimeIsSilence to true"
-
-  // What at_join="follow" costs.
-  private[why] val RowsMayBeLate = "its rows after a silence may be late"
-
-  private val ExampleMillis = Some(600000L)
-
-  /** The option with one more thing set. Writers may be idle by their word, without an idle time. */
-  private def idle(afterMillis: Option[Long], more: String): String = {
-    val after = afterMillis.map(millis => s"after=\"${Words.interval(millis)}\"")
-    s"idle=tidemark.Idle(${(after.toSeq :+ more).mkString(", ")})"
-  }
-
   /** @param hasRows whether rows without an event time are known to have come
     * @param isIdle whether it is idle already, as all other inputs are
     * @param atJoin whether a join waits for the input even while it is idle
@@ -148,7 +86,7 @@ object InputVerdict {
           goingOnWithout(words).fold("")(how => s", or by $how"))
     // It is not what the others wait for.
     private def goingOnWithout(words: Words): Option[String] =
-      if (isIdle) None else withoutInput(input(words), atJoin, idleAfterMillis, countsSilence)
+      if (isIdle) None else withoutInput(input(words), atJoin, idleAfterMillis, countsSilence)(identity)
   }
 
   /** An input whose clocks are marks, in a log without any. */
@@ -272,12 +210,10 @@ object InputVerdict {
       s"${operator.waitsFor(input(words))}, which is at ${words.at(reachedMillis)}$last. " +
         s"${words.name(ahead.toString)} is at ${words.at(aheadMillis)}, ${length(aheadMillis - reachedMillis)} ahead.$idle"
     }
-    override def fix(words: Words): Option[String] = idleAfterMillis match {
-      case Some(_) if !atJoin => Option.unless(countsSilence)(CountDowntime)
-      case after =>
-        val set = settingIdle(input(words), atJoin, after, countsSilence)
-        Some(s"$set, if it may be silent${if (atJoin) s" and $RowsMayBeLate" else ""}")
-    }
+    override def fix(words: Words): Option[String] =
+      withoutInput(input(words), atJoin, idleAfterMillis, countsSilence) { set =>
+        s"$set, if it may be silent${if (atJoin) s" and $RowsMayBeLate" else ""}"
+      }
   }
 
   /** @param join the one that waits, of those below the operator */

@@ -98,7 +98,7 @@ object OperatorTrap {
       s"A row of the $rows side without a match comes out of the $of only when the watermark of $others has passed it."
     def fix: String = {
       val set = if (hasIdleTime) s"setting at_join=\"follow\" on $others"
-      else InputVerdict.settingIdle(others, atJoin = true, countsSilence = countsSilence)
+      else IdleAdvice.settingIdle(others, atJoin = true, countsSilence = countsSilence)
       s"$set, if such rows must not wait for a silent input"
     }
   }
@@ -133,7 +133,7 @@ object OperatorTrap {
     def sentence: String =
       s"The last windows of the $of come out only when rows with a later time arrive: a watermark stands still without rows."
     def fix: String =
-      InputVerdict.settingExample("when_all=\"advance\"", "the inputs", countsSilence) +
+      IdleAdvice.settingExample("when_all=\"advance\"", "the inputs", countsSilence) +
         ", if they must come out while all are silent"
   }
 }

@@ -62,8 +62,8 @@ object Trap {
     def fix: String = {
       // A join goes on without a part that is idle, if another one is not.
       val followsInJoins = atJoin && part.isEmpty
-      val set = InputVerdict.settingIdle(name(input), followsInJoins, countsSilence = countsSilence)
-      val cost = if (followsInJoins) s" and ${InputVerdict.RowsMayBeLate}" else ""
+      val set = IdleAdvice.settingIdle(name(input), followsInJoins, countsSilence = countsSilence)
+      val cost = if (followsInJoins) s" and ${IdleAdvice.RowsMayBeLate}" else ""
       s"$set, if ${part.fold("it")(kind => s"a $kind")} may be silent$cost"
     }
   }
