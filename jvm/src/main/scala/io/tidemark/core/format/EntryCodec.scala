@@ -14,16 +14,16 @@ import io.tidemark.core.memory.{
   WatermarkEntry
 }
 import io.tidemark.core.plan.{Decision, Floors}
-import io.tidemark.core.splits.Splits
+import io.tidemark.core.splits.{SplitChanges, Splits}
 
 /** The bytes of an [[WatermarkEntry]] in the checkpoint: [[SectionFormat]] of its parts. An entry with writers of a mark
-  * log is of format version 2, because version 1 would not know what it leaves out. Any other is of version 1.
+  * log, or whose splits have all become later at once, is of format version 2, because version 1 would not know what it
+  * leaves out. Any other is of version 1.
   *
   * An entry has all splits of every origin. If there are many, it has those that differ from the entry of the batch
   * before.
   */
 object EntryCodec {
-  import SplitsCodec.Changes
   import ValuesCodec._
 
   /** An entry with this many splits, or fewer, always has all of them. */
@@ -39,6 +39,7 @@ object EntryCodec {
     val Sides = 7
     val Changes = 8
     val Writers = 9
+    val Later = 10
     // An older version may ignore these: it notes nothing, knows no corrections, and decides nothing by the uncounted times.
     val Outputs = SectionFormat.FirstOptionalTag
     val Uncounted = SectionFormat.FirstOptionalTag + 1
@@ -61,17 +62,17 @@ object EntryCodec {
     * @param before the entry of the batch before, if it can be read
     */
   def encode(entry: WatermarkEntry, before: Option[Written]): Encoded = {
-    val changes = before.filter(_ => entry.splits > MostWhole).fold(Map.empty[OriginName, Changes]) { before =>
+    val changes = before.filter(_ => entry.splits > MostWhole).fold(Map.empty[OriginName, SplitChanges]) { before =>
       for {
         (name, state) <- entry.origins if state.splits.size > 0
         was = before.entry.origins.getOrElse(name, OriginState.initial).splits
         changed <- state.splits.changedSince(was, most = state.splits.size / 2)
-      } yield name -> Changes(was.size, changed)
+      } yield name -> changed
     }
     Encoded(encode(entry, changes, before.fold(0)(_.checksum)), changes.isEmpty)
   }
 
-  private def encode(entry: WatermarkEntry, changes: Map[OriginName, Changes], before: Int): Array[Byte] = {
+  private def encode(entry: WatermarkEntry, changes: Map[OriginName, SplitChanges], before: Int): Array[Byte] = {
     val sections = Seq[(Int, ByteWriter => Unit)](
       Tag.Batch -> { w =>
         w.signed(entry.batch)
@@ -114,6 +115,13 @@ object EntryCodec {
           SplitsCodec.writeChanges(w, entry.origins(name).splits, changes)
         }
       })
+    val moved = changes.toSeq.filter(_._2.laterMillis > 0)
+    val later = Tag.Later ->
+      ((w: ByteWriter) =>
+        w.seq(moved) { case (name, changes) =>
+          originName(w, name)
+          w.unsigned(changes.laterMillis)
+        })
     val noted = entry.origins.filter(_._2.writers.nonEmpty)
     val writers = Tag.Writers ->
       ((w: ByteWriter) =>
@@ -123,10 +131,10 @@ object EntryCodec {
         })
     val outputs = Tag.Outputs ->
       ((w: ByteWriter) => w.seq(entry.outputs.toSeq.sortBy(_._1)) { case (note, at) => w.text(note); watermark(w, at) })
-    val moved = entry.origins.filter(_._2.uncounted != Uncounted.none)
+    val uncountedOf = entry.origins.filter(_._2.uncounted != Uncounted.none)
     val uncounted = Tag.Uncounted ->
       ((w: ByteWriter) =>
-        w.seq(moved.toSeq) { case (name, state) =>
+        w.seq(uncountedOf.toSeq) { case (name, state) =>
           originName(w, name)
           UncountedCodec.write(w, state.uncounted)
         })
@@ -138,10 +146,12 @@ object EntryCodec {
           w.unsigned(if (sources.areNames) 1L else 0L)
           w.seq(sources.of)(w.text)
         })
-    val all = sections ++ Option.when(changes.nonEmpty)(changed) ++ Option.when(noted.nonEmpty)(writers) ++
-      Option.when(entry.outputs.nonEmpty)(outputs) ++ Option.when(moved.nonEmpty)(uncounted) ++
+    // What all splits have in common comes before what each of them has.
+    val all = sections ++ Option.when(moved.nonEmpty)(later) ++ Option.when(changes.nonEmpty)(changed) ++
+      Option.when(noted.nonEmpty)(writers) ++
+      Option.when(entry.outputs.nonEmpty)(outputs) ++ Option.when(uncountedOf.nonEmpty)(uncounted) ++
       entry.correction.map(correction) ++ Option.when(reading.nonEmpty)(sources) ++ entry.reason.map(reason)
-    SectionFormat.writeVersion(if (noted.isEmpty) SectionFormat.First else SectionFormat.Version, all)
+    SectionFormat.writeVersion(if (noted.isEmpty && moved.isEmpty) SectionFormat.First else SectionFormat.Version, all)
   }
 
   private def correction(of: Correction): (Int, ByteWriter => Unit) = Tag.Correction ->
@@ -189,6 +199,10 @@ object EntryCodec {
           }
           entry = entry.copy(ledgers = ledgers.toMap)
       case Tag.Sides => body => read(_.copy(inputs = readSides(body)))
+      case Tag.Later => body =>
+          body.seq(readOriginName(body) -> body.unsigned()).foreach { case (name, millis) =>
+            into.changed(name).activeLater(millis)
+          }
       case Tag.Changes => body =>
           into.requireAfter(body.int())
           (0 until body.count()).foreach { _ =>

@@ -24,6 +24,15 @@ private[core] final class SplitsBuilder {
     states(split) = state
   }
 
+  /** Makes the last active times of all splits later. */
+  def activeLater(moreMillis: Long): Unit = {
+    var split = 0
+    while (split < names.size) {
+      activeAt(split) += moreMillis
+      split += 1
+    }
+  }
+
   /** The splits together with the watermark that they had reached. */
   def splits(reached: Watermark): Splits =
     Splits.of(names.copy(), Coalescer.restored(names.size, clocks, activeAt, states)).atLeast(reached)

@@ -1,13 +1,10 @@
 package io.tidemark.core.format
 
 import io.tidemark.core.bytes.{ByteReader, ByteWriter, Damaged}
-import io.tidemark.core.splits.{Coalescer, Splits, SplitState}
+import io.tidemark.core.splits.{Coalescer, SplitChanges, Splits, SplitState}
 
 /** The bytes of an origin's splits in an entry: all of them, or those that differ from the entry of the batch before. */
 private[core] object SplitsCodec {
-
-  /** @param size how many splits there were; @param changed the splits that differ now, and new ones */
-  final case class Changes(size: Int, changed: Array[Int])
 
   def write(w: ByteWriter, all: Splits): Unit = {
     w.unsigned(all.size.toLong)
@@ -36,7 +33,7 @@ private[core] object SplitsCodec {
     state.toByte
   }
 
-  def writeChanges(w: ByteWriter, splits: Splits, changes: Changes): Unit = {
+  def writeChanges(w: ByteWriter, splits: Splits, changes: SplitChanges): Unit = {
     w.unsigned(changes.size.toLong)
     splits.writeNames(w, changes.size)
     w.unsigned(changes.changed.length.toLong)

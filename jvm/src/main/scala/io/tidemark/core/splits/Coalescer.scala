@@ -17,6 +17,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
   import Coalescer._
 
   private var clocks = new Array[Long](BlockMinima.rounded(capacity.toLong))
+  // The last active times, less what all of them have become later by.
   private var activeAt = new Array[Long](clocks.length)
   private var states = Coalescer.noStates(clocks.length)
   private val minima = new BlockMinima(clocks.length)
@@ -30,6 +31,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
   private var latestRows = Long.MinValue
   private var reached = NoClock
   private var earliest = Long.MaxValue
+  private var later = 0L
 
   // Where inputs are noted before they change; null if the changes need not be undone.
   private var journal: SplitJournal = _
@@ -50,7 +52,10 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
   def clock(input: Int): Long = clocks(input)
 
   /** The last time at which an input was observed, or added. */
-  def lastActive(input: Int): Long = activeAt(input)
+  def lastActive(input: Int): Long = activeAt(input) + later
+
+  /** The same, less what all of these times have become later by: it differs only where the input itself has changed. */
+  private[splits] def ownLastActive(input: Int): Long = activeAt(input)
 
   /** Adds an active input without a clock and returns its number. Its silence counts from `nowMillis`. */
   def add(nowMillis: Long): Int = {
@@ -60,7 +65,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     activeCount += 1
     earliest = math.min(earliest, nowMillis)
     latest = math.max(latest, nowMillis)
-    put(input, Active, NoClock, nowMillis)
+    put(input, Active, NoClock, nowMillis - later)
     input
   }
 
@@ -70,7 +75,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     */
   def observe(input: Int, clockMillis: Long, nowMillis: Long): Unit = {
     record(input)
-    activeAt(input) = nowMillis
+    activeAt(input) = nowMillis - later
     latest = math.max(latest, nowMillis)
     if (clockMillis > top) top = clockMillis
     val held = clocks(input)
@@ -92,8 +97,8 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
       var input = 0
       while (input < count) {
         if (isActive(states(input))) {
-          if (activeAt(input) <= limitMillis) leave(input)
-          else oldest = math.min(oldest, activeAt(input))
+          if (lastActive(input) <= limitMillis) leave(input)
+          else oldest = math.min(oldest, lastActive(input))
         }
         input += 1
       }
@@ -115,9 +120,9 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
       while (input < count) {
         val state = states(input)
         if (isActive(state)) {
-          if (activeAt(input) <= limitMillis) leaving += 1
+          if (lastActive(input) <= limitMillis) leaving += 1
           else {
-            oldest = math.min(oldest, activeAt(input))
+            oldest = math.min(oldest, lastActive(input))
             if (state == Active) least = math.min(least, clocks(input))
           }
         }
@@ -127,21 +132,26 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
       IdlePreview(risen(least, left), left == 0 && count > 0, leaving, oldest)
     }
 
-  /** Every input was observed later by `moreMillis`, but not after `nowMillis`. */
-  def activeLater(moreMillis: Long, nowMillis: Long): Unit = if (count > 0) {
-    def later(time: Long) = math.max(time, math.min(time + moreMillis, nowMillis))
-    var input = 0
-    while (input < count) {
-      val time = later(activeAt(input))
-      if (time != activeAt(input)) {
-        record(input)
-        activeAt(input) = time
+  /** Every input was observed later by `moreMillis`, but not after `nowMillis`. Only the inputs that this limit keeps back
+    * count as changed.
+    */
+  def activeLater(moreMillis: Long, nowMillis: Long): Unit = if (count > 0 && moreMillis > 0) {
+    def moved(time: Long) = math.max(time, math.min(time + moreMillis, nowMillis))
+    if (latest > nowMillis - moreMillis) {
+      var input = 0
+      while (input < count) {
+        val time = lastActive(input)
+        if (time > nowMillis - moreMillis) {
+          record(input)
+          activeAt(input) = moved(time) - moreMillis - later
+        }
+        input += 1
       }
-      input += 1
     }
-    earliest = later(earliest)
-    latest = later(latest)
-    if (latestRows != Long.MinValue) latestRows = later(latestRows)
+    later += moreMillis
+    earliest = moved(earliest)
+    latest = moved(latest)
+    if (latestRows != Long.MinValue) latestRows = moved(latestRows)
   }
 
   /** A copy that changes independently. */
@@ -157,7 +167,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
 
   /** What is known of all inputs together. */
   private[core] def totals: CoalescerTotals =
-    CoalescerTotals(count, activeCount, catchingUpCount, idleCount, top, latest, latestRows, reached, earliest)
+    CoalescerTotals(count, activeCount, catchingUpCount, idleCount, top, latest, latestRows, reached, earliest, later)
 
   private def restore(to: CoalescerTotals): Unit = {
     count = to.size
@@ -169,6 +179,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     latestRows = to.lastRows
     reached = to.watermark
     earliest = to.earliest
+    later = to.later
   }
 
   /** Begins changes that [[follow]] can undo.
@@ -224,7 +235,7 @@ final class Coalescer(private var onReturn: OnReturn = OnReturn.Hold, capacity: 
     if (states(input) == Idle) {
       idleCount -= 1
       activeCount += 1
-      earliest = math.min(earliest, activeAt(input))
+      earliest = math.min(earliest, lastActive(input))
     }
     val state = if (onReturn == OnReturn.CatchUp && clockMillis < reached) CatchingUp else Active
     put(input, state, clockMillis, activeAt(input))

@@ -3,7 +3,7 @@ package io.tidemark.core.splits
 import java.util.Arrays
 
 /** How a version of an origin's splits differs from the next version: a few splits as they are in this version. Each has
-  * its clock, its last active time and its state, which take 21 bytes.
+  * its clock, its own last active time ([[Coalescer.ownLastActive]]) and its state, which take 21 bytes.
   *
   * @param splits how many splits the version has. Later splits are not noted, because it does not have them
   * @param expected how many splits may be noted; more are allowed

@@ -84,16 +84,24 @@ private[splits] final class SplitVersion private (
         snapshot
       }
 
-  /** The splits that differ from `before`, in order; `None` if there are more than `most`, or if these splits do not
-    * continue those.
+  /** How these splits differ from `before`; `None` if more than `most` do, or if these splits do not continue those. */
+  def changedSince(before: SplitVersion, most: Int): Option[SplitChanges] = differingFrom(before, most).map { splits =>
+    SplitChanges(before.totals.size, laterThan(before), splits)
+  }
+
+  /** By how much the last active times of all splits have become later since then. Versions of different stores may have
+    * become later by more or less, and then more of the splits differ.
     */
-  def changedSince(before: SplitVersion, most: Int): Option[Array[Int]] = {
+  private def laterThan(before: SplitVersion): Long = math.max(0L, totals.later - before.totals.later)
+
+  private def differingFrom(before: SplitVersion, most: Int): Option[Array[Int]] = {
     val (size, sizeBefore) = (totals.size, before.totals.size)
     if (size - sizeBefore > most || sizeBefore > size) None
     else if (store ne before.store) comparedWith(before, most)
     else {
       restored
-      if (before.steps.forall(_.totals.size >= sizeBefore)) changesSince(before, most)
+      val isLater = totals.later >= before.totals.later
+      if (isLater && before.steps.forall(_.totals.size >= sizeBefore)) changesSince(before, most)
       else detached.comparedWith(before.detached, most)
     }
   }
@@ -112,7 +120,7 @@ private[splits] final class SplitVersion private (
         // A split's first record is how it was before. Splits that are new since then are listed already.
         if (split < before.totals.size && !recorded.get(split)) {
           recorded.set(split)
-          if (journal.lastActive(entry) != all.lastActive(split) ||
+          if (journal.lastActive(entry) != all.ownLastActive(split) ||
             journal.state(entry) != all.state(split) || journal.clock(entry) != all.clock(split)) {
             changed.set(split)
             count += 1
@@ -127,9 +135,10 @@ private[splits] final class SplitVersion private (
   /** The same without journals, for versions in different stores. */
   private def comparedWith(before: SplitVersion, most: Int): Option[Array[Int]] = {
     val (all, those) = (restored, before.restored)
+    val later = laterThan(before)
     Option.when(all.names.continues(those.names)) {
       (0 until totals.size).filter { split =>
-        split >= before.totals.size || all.clocks.lastActive(split) != those.clocks.lastActive(split) ||
+        split >= before.totals.size || all.clocks.lastActive(split) != those.clocks.lastActive(split) + later ||
         all.clocks.state(split) != those.clocks.state(split) || all.clocks.clock(split) != those.clocks.clock(split)
       }.toArray
     }.filter(_.length <= most)

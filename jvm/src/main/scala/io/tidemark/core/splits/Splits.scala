@@ -171,7 +171,7 @@ final class Splits private (private val version: SplitVersion) {
   /** With every last active time later by `moreMillis`, but not after `nowMillis`. */
   def activeLater(moreMillis: Long, nowMillis: Long): Splits =
     if (size == 0) this
-    else changed(OnReturn.Hold, size)((_, all) => all.activeLater(moreMillis, nowMillis))
+    else changed(OnReturn.Hold, 0)((_, all) => all.activeLater(moreMillis, nowMillis))
 
   /** With a watermark that is no earlier than this one. */
   def atLeast(floor: Watermark): Splits =
@@ -227,10 +227,8 @@ final class Splits private (private val version: SplitVersion) {
     Splits.of(names, Coalescer.restored(kept.length, kept.map(clock), kept.map(lastActive), kept.map(state(_).code)))
   }
 
-  /** The splits that differ from `before`, in order; `None` if there are more than `most`, or if these splits do not
-    * continue those.
-    */
-  def changedSince(before: Splits, most: Int): Option[Array[Int]] = version.changedSince(before.version, most)
+  /** How these splits differ from `before`; `None` if more than `most` do, or if these splits do not continue those. */
+  def changedSince(before: Splits, most: Int): Option[SplitChanges] = version.changedSince(before.version, most)
 
   private[core] def writeName(out: ByteWriter, split: Int): Unit = restored.names.writeOne(out, split)
   private[core] def writeNames(out: ByteWriter, from: Int): Unit = restored.names.write(out, from)

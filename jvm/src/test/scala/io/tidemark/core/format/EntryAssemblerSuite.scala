@@ -14,9 +14,14 @@ class EntryAssemblerSuite extends AnyFunSuite {
   private val Many = EntryCodec.MostWhole + 200
 
   /** Entries and their bytes: all splits at first, some of them later, and new ones. */
-  private def written(seed: Long, batches: Int, idleAfter: Option[Long] = None): Vector[(WatermarkEntry, Encoded)] = {
+  private def written(
+      seed: Long,
+      batches: Int,
+      idleAfter: Option[Long] = None,
+      stops: Int => Boolean = _ => false): Vector[(WatermarkEntry, Encoded)] = {
     val query = new ManySplits(seed, idleAfter)
     (0 until batches).foldLeft(Vector.empty[(WatermarkEntry, Encoded)]) { (all, batch) =>
+      if (stops(batch)) query.notRunning(3600000L + batch)
       val entry = query.next(if (batch == 0) 0 until Many else query.some(0.02, Many + 5 * batch))
       val before = all.lastOption.map { case (before, encoded) => Written(before, encoded.checksum) }
       all :+ (entry -> EntryCodec.encode(entry, before))
@@ -53,9 +58,17 @@ class EntryAssemblerSuite extends AnyFunSuite {
       }
     }
 
+  test("an entry after a time without a running query has only what has changed since") {
+    for (seed <- 1 to 10) {
+      val all = written(seed.toLong, 20, stops = _ % 3 == 2)
+      assert(all.count(_._2.isWhole) === 1)
+      for (upTo <- all.indices) assert(read(all.take(upTo + 1).map(_._2.data): _*) === all(upTo)._1)
+    }
+  }
+
   test("an entry is rebuilt from a snapshot, its names and the changes after it") {
     for (seed <- 1 to 10) {
-      val all = written(seed.toLong, 12, Some(20000L))
+      val all = written(seed.toLong, 12, Some(20000L), stops = _ % 4 == 2)
       for (from <- all.indices.init; upTo <- from + 1 until all.size) {
         val after = all.slice(from + 1, upTo + 1).map(_._2.data)
         assert(read((snapshot _).tupled(all(from)), after: _*) === all(upTo)._1)

@@ -111,7 +111,7 @@ class EntryCodecSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("an unknown section that is required is refused") {
-    for (tag <- Seq(10, SectionFormat.FirstOptionalTag - 1)) {
+    for (tag <- Seq(11, SectionFormat.FirstOptionalTag - 1)) {
       val why = intercept[Damaged](decode(withSection(tag, Array[Byte](1)))).why
       assert(why == s"it has a section $tag that format version 1 does not have")
     }

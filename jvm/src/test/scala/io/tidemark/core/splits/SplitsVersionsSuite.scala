@@ -54,13 +54,15 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
         (steps, pairs, most) =>
           val all = versions(onReturn, steps) { soFar =>
             val (now, before) = (soFar.last, soFar(math.max(0, soFar.size - 4)))
-            assert(now.splits.changedSince(before.splits, Int.MaxValue).map(_.toSeq) ===
-              now.model.status.changedSince(before.model.status))
+            val changes = now.splits.changedSince(before.splits, Int.MaxValue)
+            assert(changes.map(_.changed.toSeq) ===
+              now.model.status.changedSince(before.model.status, changes.fold(0L)(_.laterMillis)))
           }
           pairs.foreach { case (first, second) =>
             val (now, before) = (all(first % all.size), all(second % all.size))
-            assert(now.splits.changedSince(before.splits, most).map(_.toSeq) ===
-              now.model.status.changedSince(before.model.status).filter(_.size <= most))
+            val later = now.splits.changedSince(before.splits, Int.MaxValue).fold(0L)(_.laterMillis)
+            assert(now.splits.changedSince(before.splits, most).map(_.changed.toSeq) ===
+              now.model.status.changedSince(before.model.status, later).filter(_.size <= most))
           }
       }
     }
@@ -80,6 +82,19 @@ class SplitsVersionsSuite extends AnyFunSuite with ScalaCheckPropertyChecks with
         (all ++ copies).foreach(_.check())
         copies.foreach(copy => assert(copy.splits.hasNames(copy.splits.names)))
       }
+    }
+  }
+
+  test("a time by which all splits become later counts as one change") {
+    forAll(steps, Gen.choose(1L, 50L)) { (steps, more) =>
+      val before = versions(OnReturn.Hold, steps)(_ => ()).last
+      val now = before.model.now(0L)
+      val later = before.splits.activeLater(more, now + more)
+      val changes = later.changedSince(before.splits, 0)
+      assert(changes.map(c => (c.size, c.changed.toSeq)) === Some(before.splits.size -> Nil))
+      assert(changes.map(_.laterMillis) === Some(if (before.splits.size > 0) more else 0L))
+      assert((0 until later.size).forall(i => later.lastActive(i) == before.splits.lastActive(i) + more))
+      before.check()
     }
   }
 

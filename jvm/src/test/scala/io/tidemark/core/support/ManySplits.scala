@@ -29,6 +29,12 @@ final class ManySplits(seed: Long, idleAfter: Option[Long] = None) {
     entry
   }
 
+  /** As after a time in which the query did not run. */
+  def notRunning(millis: Long): Unit = {
+    now += millis
+    state = state.copy(splits = state.splits.activeLater(millis, now))
+  }
+
   def some(share: Double, of: Int): Seq[Int] = Seq.fill((of * share).toInt)(random.nextInt(of)).distinct
 
   /** Another input, of which everything has to be written. */

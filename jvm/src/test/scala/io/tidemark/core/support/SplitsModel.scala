@@ -55,10 +55,13 @@ private[core] object SplitsModel {
       isIdle: Boolean,
       lastRows: Option[Long]) {
 
-    /** The numbers of splits that differ from those of an earlier version; `None` if that one had other splits. */
-    def changedSince(before: Status): Option[Seq[Int]] =
+    /** The numbers of splits that differ from those of an earlier version whose last active times are all later by so much;
+      * `None` if that one had other splits.
+      */
+    def changedSince(before: Status, later: Long): Option[Seq[Int]] =
       Option.when(splits.map(_.name).startsWith(before.splits.map(_.name))) {
-        splits.indices.filter(i => !before.splits.lift(i).contains(splits(i)))
+        val expected = before.splits.map(split => split.copy(lastActive = split.lastActive + later))
+        splits.indices.filter(i => !expected.lift(i).contains(splits(i)))
       }
   }
 
