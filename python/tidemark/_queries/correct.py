@@ -29,7 +29,7 @@ class Correction:
         before: The watermark of the input before, as text in the session's time zone. None if it
             had none.
         watermark: The watermark of the input now, in the same form.
-        kept: The file with the entry as it was. None if nothing has been changed.
+        kept: The file with the entry that counted before. None if nothing has been changed.
         follows: What follows from the change, in words.
     """
 
@@ -67,8 +67,9 @@ def correct(
     - A mark that the query has noted for other queries stays in its mark log.
     - Stock Spark has the corrected watermark from the second batch on.
 
-    The old entry is kept beside the new one, in the file `kept`. To put it back before the query is
-    started, rename that file to the number of its batch. `watermark_log` has `corrected` for the new one.
+    The correction is a new file, `<batch>.corrected-1` (`-2` for a second one), beside the file `kept`,
+    which stays as it is. To take the correction back before the query is started, delete the new file.
+    `watermark_log` has `corrected` for it.
 
     Args:
         checkpoint: The `checkpointLocation` of a query that is stopped, in this and in every other

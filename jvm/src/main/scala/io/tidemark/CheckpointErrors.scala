@@ -24,6 +24,11 @@ object CheckpointErrors {
         s"The watermark entry $file could not be written: $reason. Its batch is not committed.",
         "freeing space in the checkpoint or granting permission to write to it, and restarting the query, which runs that batch again")
 
+  final case class EntryNotRead(file: String, reason: String) extends TidemarkError(
+        "CHECKPOINT_ENTRY_NOT_READ",
+        s"The watermark entry $file cannot be read: $reason.",
+        "granting permission to read the checkpoint, or restoring the file from a backup, and restarting the query")
+
   final case class EntryTooLong(file: String) extends TidemarkError(
         "CHECKPOINT_ENTRY_TOO_LONG",
         s"The watermark entry $file would be longer than 2 GB.",
@@ -54,9 +59,9 @@ object CheckpointErrors {
 
   final case class EntryChanged(file: String, batch: Long) extends TidemarkError(
         "ENTRY_CHANGED",
-        s"The watermark entry '$file' was changed while the query ran, by a correction in another process or by another query. " +
-          s"Batch $batch was decided without it, so it is not committed.",
-        "starting the query again, which continues from the changed entry")
+        s"The correction '$file' was made while the query ran, by another process. Batch $batch was decided without it, so it " +
+          "is not committed.",
+        "starting the query again, which continues from the correction")
 
   final case class BatchNotCommitted(checkpoint: String, batch: Long) extends TidemarkError(
         "BATCH_NOT_COMMITTED",

@@ -48,6 +48,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
     NoCut("p1", "p2", "p3"),
     QueryIsRunning("p1", "p2"),
     EntryChanged("p1", 902),
+    EntryNotRead("p1", "p2"),
     BatchNotCommitted("p1", 901),
     UnknownKey("p1", "p2", Seq("p3", "p4")),
     UnknownSplit("p1", "p2", "p3", Seq("p4", "p5")),

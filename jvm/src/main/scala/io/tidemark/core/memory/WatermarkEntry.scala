@@ -65,6 +65,13 @@ final case class WatermarkEntry(
     */
   def isOf(begunAtMillis: Option[Long]): Boolean = begunAtMillis.forall(_ == timestampMillis)
 
+  /** Whether both are entries of one batch, which was decided in the same way: what two runs of it have written. */
+  def isAlternativeTo(that: WatermarkEntry): Boolean = {
+    def splitBy(entry: WatermarkEntry) = entry.origins.map { case (name, state) => name -> state.splitBy }
+    batch == that.batch && timestampMillis == that.timestampMillis && decision == that.decision &&
+    splitBy(this) == splitBy(that)
+  }
+
   /** This entry for a query that was stopped until `nowMillis`. The time in between does not count as silence. */
   def listeningFrom(nowMillis: Long): WatermarkEntry =
     if (nowMillis <= endMillis) this else copy(endMillis = nowMillis).notListening(nowMillis - endMillis)

@@ -70,11 +70,13 @@ private[tidemark] object Resumption {
 
   /** Reads what the checkpoint has: the memory after the batch before the first one, and how the run continues from it.
     *
+    * @param own the entry of the batch before the first one, if there is one
     * @param begunAt when a batch was begun (ms), by Spark's own log. An entry with another time is stale: it belongs to
     *   another query, or stock Spark has run its batch again after the checkpoint was set back
     */
   def read(
       log: EntryWriter,
+      own: Option[WatermarkEntry],
       origins: OriginsOfPlan,
       first: FirstBatch,
       runSinceMillis: Long,
@@ -84,7 +86,6 @@ private[tidemark] object Resumption {
     def isCurrent(entry: WatermarkEntry) = entry.isOf(begunAt(entry.batch))
     def raisedTo(floor: WatermarkEntry)(older: WatermarkEntry) =
       downtime.foldLeft(older.raisedTo(floor))((entry, down) => entry.listeningFrom(down.untilMillis))
-    val own = if (first.id == 0) None else log.read(first.id - 1).filter(isCurrent)
     def counts(sparkMillis: Long) = own.fold(sparkMillis)(_.countsOf(sparkMillis))
     val floor =
       WatermarkEntry.initial(origins.names, first.id - 1, counts(first.previousMillis), counts(first.currentMillis))

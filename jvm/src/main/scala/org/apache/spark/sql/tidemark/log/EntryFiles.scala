@@ -1,6 +1,6 @@
 package org.apache.spark.sql.tidemark.log
 
-import java.io.{FileNotFoundException, InputStream, InterruptedIOException, IOException}
+import java.io.{FileNotFoundException, InterruptedIOException, IOException}
 import java.nio.channels.ClosedByInterruptException
 
 import io.tidemark.{CheckpointErrors, TidemarkException}
@@ -8,18 +8,16 @@ import io.tidemark.core.bytes.{ByteWriter, Damaged}
 import io.tidemark.core.format.SectionFormat
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{ChecksumException, Path}
+import org.apache.hadoop.fs.{ChecksumException, FileAlreadyExistsException, Path}
 
-import org.apache.spark.sql.execution.streaming.checkpointing.{
-  CheckpointFileManager,
-  FileSystemBasedCheckpointFileManager
-}
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 
 /** The files in the `tidemark` folder of a query's checkpoint: a few for each batch, of different kinds.
   *
-  * It goes through Spark's [[CheckpointFileManager]], and so works on every file system that Spark can checkpoint to. It
-  * does not know which files exist, apart from [[list]]. [[begin]] and [[delete]] are called on the query's own thread,
-  * all other methods from any thread.
+  * Each file is created once, whole, and never changed: Spark's [[CheckpointFileManager]] creates its own logs in the same
+  * way. So this works on every file system that Spark can checkpoint to, and a kill leaves a file or no file. It does not
+  * know which files exist, apart from [[list]]. [[begin]] and [[delete]] are called on the query's own thread, all other
+  * methods from any thread.
   */
 private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) {
   import EntryFiles._
@@ -46,21 +44,23 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     }
   }
 
-  // Only local disks need it. Elsewhere a file that is open for long may be closed by others, or replace another file when
-  // it is closed.
+  // Only local disks need it. Elsewhere a file that is open for long may be closed by others.
   private lazy val ahead = manager match {
     case local: CheckpointFileManager with CheckpointFileManager.RenameHelperMethods
         if folder.toUri.getScheme == "file" =>
-      Some(new PrecreatedFile(local))
+      Some(new PreparedFile(local, folder))
     case _ => None
   }
 
   def path(batch: Long, kind: Kind): Path = new Path(folder, s"$batch${kind.suffix}")
 
+  def exists(batch: Long, kind: Kind): Boolean = manager.exists(path(batch, kind))
+
   /** Applies a reader to a file, and turns damage into the error that names the file.
     *
     * @param listedBytes its bytes when the folder was listed
-    * @throws TidemarkException if the file is not what was written
+    * @throws TidemarkException if the file is not what was written, or cannot be read
+    * @throws FileNotFoundException if it has been deleted since it was listed
     */
   def reading[A](batch: Long, kind: Kind, listedBytes: Long)(read: Array[Byte] => A): A = {
     val file = path(batch, kind)
@@ -69,103 +69,80 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
     catch {
       case e: SectionFormat.Newer =>
         throw new TidemarkException(CheckpointErrors.EntryNewer(file.toString, e.version, SectionFormat.Version), e)
-      case e: Damaged => throw new TidemarkException(CheckpointErrors.EntryDamaged(file.toString, e.why), e)
+      case e: Damaged => throw damaged(file, e.why, e)
     }
   }
 
   private def readBytes(file: Path, listedBytes: Long): Array[Byte] = {
     // Checked before memory is allocated for the file.
-    if (listedBytes > ByteWriter.Most) {
-      val why = s"it is $listedBytes bytes long, which no entry can be"
-      throw new TidemarkException(CheckpointErrors.EntryDamaged(file.toString, why))
-    }
+    if (listedBytes > ByteWriter.Most)
+      throw damaged(file, s"it is $listedBytes bytes long, which no entry can be")
     val bytes =
       try {
-        val in: InputStream = manager.open(file)
+        val in = manager.open(file)
         try in.readAllBytes()
         finally in.close()
       } catch {
-        case e: ChecksumException =>
-          throw new TidemarkException(
-            CheckpointErrors.EntryDamaged(file.toString, "its checksum does not match its checksum file"),
-            e)
+        case e: ChecksumException => throw damaged(file, "its checksum does not match its checksum file", e)
+        case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
+        // File systems say very different things of a folder that is opened.
+        case e: IOException if isFolder(file) => throw notRead(file, "it is a folder", e)
+        case e: FileNotFoundException if !manager.exists(file) => throw e
+        case e: IOException => throw notRead(file, e.getMessage, e)
       }
     if (bytes.isEmpty) throw new TidemarkException(CheckpointErrors.EntryEmpty(file.toString))
     bytes
   }
 
-  /** What changes when a file is written again; `None` if there is none. */
-  def stamp(batch: Long, kind: Kind): Option[Stamp] =
-    try manager.list(path(batch, kind)).headOption.map(file => Stamp(file.getModificationTime, file.getLen))
-    catch { case _: FileNotFoundException => None }
+  private def isFolder(file: Path): Boolean =
+    try manager.list(file.getParent, (path: Path) => path.getName == file.getName).exists(_.isDirectory)
+    catch { case _: IOException => false }
 
-  /** Creates the file of an entry ahead of time, if the file system writes in place and is slow to create files. */
-  def begin(batch: Long, kind: Kind): Boolean = {
-    ahead.foreach(_.begin(path(batch, kind)))
-    ahead.nonEmpty
-  }
+  private def notRead(file: Path, why: String, cause: Throwable) =
+    new TidemarkException(CheckpointErrors.EntryNotRead(file.toString, why), cause)
 
-  /** Deletes a file that was created and not written, unless another run has written it. */
+  private def damaged(file: Path, why: String, cause: Throwable = null) =
+    new TidemarkException(CheckpointErrors.EntryDamaged(file.toString, why), cause)
+
+  /** Prepares a file for the next entry, if the file system is slow to create files. */
+  def begin(): Unit = ahead.foreach(_.begin())
+
+  /** Deletes a file that was prepared and not used. From any thread. */
   def abandon(): Unit = ahead.foreach(_.abandon())
 
-  /** Writes a file, which is durable when this returns, and replaces an existing one.
+  /** Creates a file, which is durable when this returns.
     *
-    * @param inPlace whether a crash may leave half of the file. That costs a quarter of what a rename costs, and next
-    *   to nothing if the file was created ahead
+    * @return whether it was created: an existing file stays as it is
     * @throws TidemarkException if the file system refuses it
     */
-  def write(batch: Long, kind: Kind, data: Array[Byte], inPlace: Boolean): Unit =
-    try write(path(batch, kind), data, inPlace)
-    catch {
+  def create(batch: Long, kind: Kind, data: Array[Byte]): Boolean = {
+    val file = path(batch, kind)
+    try {
+      makeFolder()
+      if (!ahead.exists(_.renamedTo(file, data))) createAtomic(file, data)
+      true
+    } catch {
+      case _: FileAlreadyExistsException if manager.exists(file) => false
       // An interrupt is how Spark stops a query.
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
       case e: IOException =>
-        throw new TidemarkException(CheckpointErrors.EntryNotWritten(path(batch, kind).toString, e.getMessage), e)
-    }
-
-  /** Keeps an entry in a file of its own, which no listing has, and returns where that is. */
-  def keep(batch: Long, data: Array[Byte]): Path = {
-    val names = Iterator.from(1).map(number => new Path(folder, s"$batch.before-$number"))
-    val file = names.find(!manager.exists(_)).get
-    write(file, data, inPlace = false)
-    file
-  }
-
-  private def write(file: Path, data: Array[Byte], inPlace: Boolean): Unit = {
-    makeFolder()
-    manager match {
-      case direct: CheckpointFileManager.RenameHelperMethods if inPlace =>
-        if (!ahead.exists(_.fill(file, data))) {
-          PrecreatedFile.claim(file)
-          PrecreatedFile.write(direct.createTempFile(file), data)
-        }
-      case other =>
-        val out = other.createAtomic(file, overwriteIfPossible = true)
-        try {
-          out.write(data)
-          // Many file systems do not overwrite on rename, and this manager ignores the return value.
-          if (other.isInstanceOf[FileSystemBasedCheckpointFileManager]) other.delete(file)
-          out.close()
-        } catch {
-          case e: Throwable =>
-            out.cancel()
-            throw e
-        }
+        throw new TidemarkException(CheckpointErrors.EntryNotWritten(file.toString, e.getMessage), e)
     }
   }
 
-  /** Hadoop keeps a checksum file beside a local file. While a file is replaced, the old checksum stays beside it for
-    * a moment, and the new file would seem damaged. An entry has its own checksum.
-    */
-  def forgetChecksum(batch: Long, kind: Kind): Unit = {
-    val file = path(batch, kind)
-    manager.delete(new Path(file.getParent, s".${file.getName}.crc"))
+  private def createAtomic(file: Path, data: Array[Byte]): Unit = {
+    val out = manager.createAtomic(file, overwriteIfPossible = false)
+    try {
+      out.write(data)
+      out.close()
+    } catch {
+      case e: Throwable =>
+        out.cancel()
+        throw e
+    }
   }
 
-  def delete(batch: Long, kind: Kind): Unit = {
-    ahead.foreach(_.giveUp(path(batch, kind)))
-    manager.delete(path(batch, kind))
-  }
+  def delete(batch: Long, kind: Kind): Unit = manager.delete(path(batch, kind))
 }
 
 private[tidemark] object EntryFiles {
@@ -185,16 +162,24 @@ private[tidemark] object EntryFiles {
   /** The names of these splits. */
   case object Names extends Kind(".names")
 
-  val kinds: Seq[Kind] = Seq(Whole, Changes, States, Names)
+  /** An entry with all splits, as a person has corrected it. It counts in the place of the entry of its batch, and of the
+    * corrections before it.
+    * @param number from 1
+    */
+  final case class Corrected(number: Int) extends Kind(s".corrected-$number")
 
-  /** @param millis when a file was written, by the clock of its file system */
-  final case class Stamp(millis: Long, bytes: Long)
+  private val Correction = """\.corrected-([1-9]\d{0,8})""".r
+
+  private def kind(suffix: String): Option[Kind] = suffix match {
+    case Correction(number) => Some(Corrected(number.toInt))
+    case _ => Seq(Whole, Changes, States, Names).find(_.suffix == suffix)
+  }
 
   private object Name {
     def unapply(name: String): Option[(Long, Kind)] = {
       val (digits, suffix) = name.span(_.isDigit)
       // Files with other names are ignored; such a name may have more digits than a number can have.
-      for (batch <- digits.toLongOption if batch.toString == digits; kind <- kinds.find(_.suffix == suffix))
+      for (batch <- digits.toLongOption if batch.toString == digits; kind <- kind(suffix))
         yield batch -> kind
     }
   }

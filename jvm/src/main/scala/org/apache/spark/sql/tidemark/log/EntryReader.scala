@@ -19,11 +19,11 @@ private[tidemark] final class EntryReader(files: EntryFiles, listing: EntryListi
     * @throws TidemarkException when there is one that cannot be read
     */
   def read(batch: Long): Option[Chain] =
-    Option.when(listing.hasEntry(batch)) {
+    listing.entry(batch).map { _ =>
       val assembler = new EntryAssembler
       val (from, snapshotSize) = begin(batch, assembler)
       val sizes = (from to batch).map(number => number -> readEntry(number, assembler))
-      val (whole, changes) = sizes.partition { case (number, _) => listing.has(number, Whole) }
+      val (whole, changes) = sizes.partition { case (number, _) => listing.whole(number).nonEmpty }
       Chain(assembler.written, whole.lastOption.fold(snapshotSize)(_._2), changes.toVector)
     }
 
@@ -42,7 +42,7 @@ private[tidemark] final class EntryReader(files: EntryFiles, listing: EntryListi
     */
   def parts: Seq[Seq[Long]] = {
     def continues(batch: Long) =
-      !listing.has(batch, Whole) && !listing.has(batch - 1, States) && listing.hasEntry(batch - 1)
+      listing.whole(batch).isEmpty && !hasSnapshot(batch - 1) && listing.entry(batch - 1).nonEmpty
     listing.entries.foldLeft(Vector.empty[Vector[Long]]) { (parts, batch) =>
       if (parts.nonEmpty && continues(batch)) parts.init :+ (parts.last :+ batch) else parts :+ Vector(batch)
     }
@@ -59,10 +59,11 @@ private[tidemark] final class EntryReader(files: EntryFiles, listing: EntryListi
       case newest => newest.headOption.flatMap(read)
     }
 
-  private def kindOf(batch: Long): Kind = if (listing.has(batch, Whole)) Whole else Changes
+  /** A snapshot shows the entry that the batch has written, and not a correction of it. */
+  private def hasSnapshot(batch: Long): Boolean = listing.has(batch, States) && listing.corrected(batch) == 0
 
   private def readEntry(batch: Long, assembler: EntryAssembler): Int =
-    reading(batch, kindOf(batch)) { bytes =>
+    reading(batch, listing.entry(batch).getOrElse(Changes)) { bytes =>
       assembler.next(bytes)
       if (assembler.batch != batch) throw new Damaged(s"it belongs to batch ${assembler.batch}")
       bytes.length
@@ -75,13 +76,13 @@ private[tidemark] final class EntryReader(files: EntryFiles, listing: EntryListi
     * of the snapshot.
     */
   private def begin(batch: Long, assembler: EntryAssembler): (Long, Int) = {
-    def isBase(number: Long) = listing.has(number, Whole) || number < batch && listing.has(number, States)
+    def isBase(number: Long) = listing.whole(number).nonEmpty || number < batch && hasSnapshot(number)
     val base = Iterator.iterate(batch)(_ - 1).find(number => isBase(number) || !listing.has(number, Changes)).get
     if (!isBase(base)) {
       val why = s"it continues from ${files.path(base, Changes)}, which does not exist"
       throw new TidemarkException(CheckpointErrors.EntryDamaged(files.path(base + 1, Changes).toString, why))
     }
-    if (listing.has(base, Whole)) (base, 0) else (base + 1, readSnapshot(base, assembler))
+    if (listing.whole(base).nonEmpty) (base, 0) else (base + 1, readSnapshot(base, assembler))
   }
 
   private def readSnapshot(batch: Long, assembler: EntryAssembler): Int =

@@ -30,9 +30,6 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
   private var last = Option.empty[Chain]
   private var hasWritten = false
 
-  // What the file of that entry looked like then.
-  private var stamp = Option.empty[Stamp]
-
   private def listing: EntryListing = listed.getOrElse {
     val now = files.list()
     listed = Some(now)
@@ -41,7 +38,7 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
 
   private def note(batch: Long, kind: Kind): Unit = listed = Some(listing + (batch, kind))
 
-  private def delete(batch: Long, kind: Kind): Unit = if (listing.has(batch, kind)) {
+  private def delete(batch: Long, kind: Kind): Unit = {
     files.delete(batch, kind)
     listed = Some(listing - (batch, kind))
   }
@@ -57,81 +54,88 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
     remember(new EntryReader(files, listing).newestBefore(batch))
 
   private def remember(read: Option[Chain]): Option[WatermarkEntry] = {
-    for (chain <- read) {
-      last = read
-      stamp = kindOf(chain.entry.batch).flatMap(files.stamp(chain.entry.batch, _))
-    }
+    if (read.nonEmpty) last = read
     read.map(_.entry)
   }
 
-  private def kindOf(batch: Long): Option[Kind] = Seq(Whole, Changes).find(listing.has(batch, _))
-
-  /** Where the entry of a batch is. */
-  def file(batch: Long): String = files.path(batch, Whole).toString
+  /** Where the entry of a batch is, or would be. */
+  def file(batch: Long): String = files.path(batch, listing.entry(batch).getOrElse(Whole)).toString
 
   /** Called when a batch is planned whose entry is to be written when it has ended. The first batch of a run may have an
     * entry already.
     */
-  def begin(batch: Long): Unit = if (hasWritten) {
-    val kind = if (last.forall(_.changes.isEmpty)) Whole else Changes
-    if (files.begin(batch, kind)) note(batch, kind)
-  }
+  def begin(): Unit = if (hasWritten) files.begin()
 
   /** Called when no entry is written for the batch that has begun: another driver has ended it, or the query is stopped.
     * From any thread.
     */
   def abandon(): Unit = files.abandon()
 
-  /** The entry is durable when this returns. A batch that is run again replaces its entry.
-    * @throws TidemarkException if the entry before is not the one that the batch was decided from
+  /** Writes the entry of a batch, unless the batch has one. Another driver may have written it, or an earlier run that was
+    * ended before it committed the batch. It has read the same rows, so that entry counts.
+    *
+    * @return the entry that counts, which is durable
+    * @throws TidemarkException if the entry before was corrected since the batch was decided from it
     */
-  def write(entry: WatermarkEntry): Unit = {
+  def write(entry: WatermarkEntry): WatermarkEntry = {
     val before = last.filter(_.entry.batch == entry.batch - 1)
-    before.foreach(chain => requireUnchanged(chain.written))
-    val encoded = encode(entry, before.map(_.written))
-    val (kind, other) = if (encoded.isWhole) (Whole, Changes) else (Changes, Whole)
-    if (!hasWritten) forgetFrom(entry.batch)
-    delete(entry.batch, other)
-    // An entry counts once Spark has written its own commit entry, which comes later. If a crash cuts the entry short, it
-    // is written again when its batch runs again.
-    files.write(entry.batch, kind, encoded.data, inPlace = true)
-    note(entry.batch, kind)
+    before.foreach(chain => requireUncorrected(chain.entry.batch))
+    if (!hasWritten) forgetAfter(entry.batch)
+    val written = existing(entry).getOrElse(create(entry, before))
     hasWritten = true
-    stamp = files.stamp(entry.batch, kind)
-    val written = EntryCodec.Written(entry, encoded.checksum)
-    val size = encoded.data.length
-    // Spark has committed the batch before: its entry will not be written again.
-    val shortened = shorten(before)
-    last = Some(shortened.filterNot(_ => encoded.isWhole).fold(Chain(written, size, Vector.empty)) { chain =>
-      chain.copy(written = written, changes = chain.changes :+ (entry.batch -> size))
-    })
-    // As Spark does, which keeps the batches that a checkpoint may be set back to.
+    // Spark has committed the batch before.
     purge(entry.batch - 1 - math.max(retain, LeastRetained))
+    written
+  }
+
+  private def create(entry: WatermarkEntry, before: Option[Chain]): WatermarkEntry = {
+    val encoded = encode(entry, before.map(_.written))
+    val kind = if (encoded.isWhole) Whole else Changes
+    if (!files.create(entry.batch, kind, encoded.data)) {
+      listed = Some(files.list())
+      existing(entry).getOrElse(create(entry, before))
+    } else {
+      note(entry.batch, kind)
+      val written = EntryCodec.Written(entry, encoded.checksum)
+      val size = encoded.data.length
+      // The entry of the batch before is committed now: a snapshot may show it.
+      val shortened = shorten(before)
+      last = Some(shortened.filterNot(_ => encoded.isWhole).fold(Chain(written, size, Vector.empty)) { chain =>
+        chain.copy(written = written, changes = chain.changes :+ (entry.batch -> size))
+      })
+      entry
+    }
+  }
+
+  /** The entry that the batch of `entry` has already. One that belongs to another batch of this number, was decided
+    * otherwise or cannot be read, is deleted: its batch was never committed.
+    */
+  private def existing(entry: WatermarkEntry): Option[WatermarkEntry] = {
+    val batch = entry.batch
+    val same =
+      try new EntryReader(files, listing).read(batch).filter(_.entry.isAlternativeTo(entry))
+      catch { case e: TidemarkException if EntryReader.isCutShort(e) => None }
+    if (same.isEmpty) deleteAll(listing.batches.filter(_ == batch))
+    remember(same)
   }
 
   /** Another process may correct the entry of a query that it does not know to be running. The batch that follows has begun
     * by now, so it looks no more, and what it has done is seen here.
     */
-  private def requireUnchanged(written: EntryCodec.Written): Unit = {
-    val batch = written.entry.batch
-    def isThere = new EntryReader(files, files.list()).read(batch).exists(_.written.checksum == written.checksum)
-    // A file system may forget when a file was written, so what it says is only the reason to look.
-    if (kindOf(batch).flatMap(files.stamp(batch, _)) != stamp && !isThere)
-      throw new TidemarkException(CheckpointErrors.EntryChanged(file(batch), batch + 1))
+  private def requireUncorrected(batch: Long): Unit = {
+    val next = Corrected(listing.corrected(batch) + 1)
+    if (files.exists(batch, next))
+      throw new TidemarkException(CheckpointErrors.EntryChanged(files.path(batch, next).toString, batch + 1))
   }
 
-  /** Replaces the entry of a committed batch by a rename, so that a reader never sees half of it. */
-  def rewrite(entry: WatermarkEntry): Unit = {
-    val encoded = encode(entry, None)
-    files.forgetChecksum(entry.batch, Whole)
-    files.write(entry.batch, Whole, encoded.data, inPlace = false)
-    note(entry.batch, Whole)
-    delete(entry.batch, Changes)
-    last = Some(Chain(EntryCodec.Written(entry, encoded.checksum), encoded.data.length, Vector.empty))
+  /** Adds a corrected entry of a committed batch; `None` if somebody else has corrected the entry since it was read. */
+  def correct(entry: WatermarkEntry): Option[Addition] = {
+    val (before, kind) = (file(entry.batch), Corrected(listing.corrected(entry.batch) + 1))
+    Option.when(files.create(entry.batch, kind, encode(entry, None).data)) {
+      note(entry.batch, kind)
+      Addition(before, () => delete(entry.batch, kind))
+    }
   }
-
-  /** Keeps a copy of an entry that is about to be rewritten, with all splits. Its place is returned. */
-  def keep(entry: WatermarkEntry): Path = files.keep(entry.batch, encode(entry, None).data)
 
   private def encode(entry: WatermarkEntry, before: Option[EntryCodec.Written]): EntryCodec.Encoded =
     try EntryCodec.encode(entry, before)
@@ -153,27 +157,34 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
     chain
   }
 
-  /** Deletes files of this batch and later ones: stock Spark or another query has run these batches before. */
-  private def forgetFrom(batch: Long): Unit =
-    for {
-      number <- listing.batches.filter(_ >= batch).toSeq
-      kind <- kinds if number > batch || kind == States || kind == Names
-    } delete(number, kind)
+  /** Deletes files of batches after this one: stock Spark or another query has run them before the checkpoint was set back. */
+  private def forgetAfter(batch: Long): Unit = deleteAll(listing.batches.filter(_ > batch))
+
+  private def deleteAll(batches: Iterator[Long]): Unit =
+    for (batch <- batches.toSeq; kind <- listing.kinds(batch)) delete(batch, kind)
 
   /** Deletes what no batch after `upTo` needs. */
-  private def purge(upTo: Long): Unit =
-    (listing.newest(upTo + 1, Whole) ++ listing.newest(upTo, States)).maxOption.foreach { base =>
-      val names = listing.newest(base, Names)
+  private def purge(upTo: Long): Unit = {
+    val whole = listing.newest(upTo + 1)(listing.whole(_).nonEmpty)
+    val snapshot = listing.newest(upTo)(listing.has(_, States))
+    (whole ++ snapshot).maxOption.foreach { base =>
+      val names = listing.newest(base)(listing.has(_, Names))
       // Without what came before it the entry of that batch cannot be read, only those after it.
-      if (!listing.has(base, Whole)) delete(base, Changes)
+      if (listing.whole(base).isEmpty && listing.has(base, Changes)) delete(base, Changes)
       for {
         batch <- listing.batches.takeWhile(_ < base).toSeq
-        kind <- kinds if kind != Names || !names.contains(batch)
+        kind <- listing.kinds(batch) if kind != Names || !names.contains(batch)
       } delete(batch, kind)
     }
+  }
 }
 
 private[tidemark] object EntryWriter {
+
+  /** A correction.
+    * @param before the file of the entry that counted before; @param takeBack deletes the correction
+    */
+  final case class Addition(before: String, takeBack: () => Unit)
 
   // A restart reads the entry before the batch that it runs again, whatever else is kept.
   private val LeastRetained = 2

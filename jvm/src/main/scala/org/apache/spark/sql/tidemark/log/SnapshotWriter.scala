@@ -28,6 +28,7 @@ private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging 
       Some(snapshot)
     } catch {
       // Nothing is lost: a restart reads the changes one by one until there is a snapshot.
+      case e: ExecutionException if e.getCause.isInstanceOf[AnotherRuns] => None
       case e: ExecutionException =>
         logWarning(s"A snapshot of splits could not be written to ${files.path(0, States).getParent}", e.getCause)
         None
@@ -46,18 +47,24 @@ private[tidemark] final class SnapshotWriter(files: EntryFiles) extends Logging 
     val splits = written.entry.origins.map { case (name, state) => name -> state.splits }
     val names = before.filter(_.fits(splits)).getOrElse {
       val data = SplitsSnapshot.encodeNames(written.entry)
-      files.write(batch, Names, data, inPlace = false)
+      create(batch, Names, data)
       NamesFile(batch, SplitsSnapshot.checksumOf(data), splits.map { case (name, all) => name -> all.names })
     }
     val states = SplitsSnapshot.encode(written, (names.batch, names.checksum))
-    files.write(batch, States, states, inPlace = false)
+    create(batch, States, states)
     Snapshot(batch, states.length, names)
   }
+
+  // Another driver on the same checkpoint has written the same. Its names may have other numbers.
+  private def create(batch: Long, kind: Kind, data: Array[Byte]): Unit =
+    if (!files.create(batch, kind, data)) throw new AnotherRuns
 }
 
 private[tidemark] object SnapshotWriter {
   // A thread for each query that is writing a snapshot. A thread ends when it has had nothing to do for a minute.
   private lazy val threads = ThreadUtils.newDaemonCachedThreadPool("tidemark-snapshots")
+
+  private final class AnotherRuns extends RuntimeException
 
   /** @param batch whose splits it shows; @param size bytes without the names */
   final case class Snapshot(batch: Long, size: Int, names: NamesFile)

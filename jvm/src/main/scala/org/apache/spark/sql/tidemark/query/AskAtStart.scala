@@ -41,6 +41,7 @@ private[tidemark] final class AskAtStart(
   override def throwErrorIfExists(): Unit = {
     super.throwErrorIfExists()
     takeover.noteAgain()
+    takeover.noteStart()
     execution.getLatestExecutionContext() match {
       case first: MicroBatchExecutionContext if isFirst(first) =>
         for {

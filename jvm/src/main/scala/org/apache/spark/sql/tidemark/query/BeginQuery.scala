@@ -58,7 +58,18 @@ private[tidemark] final class BeginQuery(execution: MicroBatchExecution, label: 
       resumed.countsSilence)
     val waiting = restored.map(QueryView.Waiting(_))
     val watermarks =
-      new QueryWatermarks(label, origins, settings, start.entries, noted, outputs, first, resumed, run, waiting)
+      new QueryWatermarks(
+        label,
+        origins,
+        settings,
+        start.entries,
+        noted,
+        outputs,
+        first,
+        start.listening(_),
+        resumed,
+        run,
+        waiting)
     FarAheadClocks.warning(
       execution.resolvedCheckpointRoot,
       origins,
@@ -90,7 +101,15 @@ private[tidemark] final class BeginQuery(execution: MicroBatchExecution, label: 
     val at = Resumption.FirstBatch(first.id, previousMillis, SparkInternals.tracker(execution).currentWatermark)
     val readsOnlyWhatWasThere = SparkInternals.isForWhatIsAvailable(execution)
     val read @ (_, resumed) =
-      Resumption.read(start.entries, origins, at, start.sinceMillis, downtime, readsOnlyWhatWasThere, start.begunAt)
+      Resumption.read(
+        start.entries,
+        start.entryOf(first.id - 1),
+        origins,
+        at,
+        start.sinceMillis,
+        downtime,
+        readsOnlyWhatWasThere,
+        start.begunAt)
     if (first.id > 0 && !resumed.hasEntry)
       logWarning(
         s"$label: the checkpoint has no watermark entry that matches batch ${first.id - 1} in Spark's log, so the query " +

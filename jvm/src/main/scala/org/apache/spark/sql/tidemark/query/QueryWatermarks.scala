@@ -30,6 +30,7 @@ import org.apache.spark.sql.tidemark.status.{ProgressFields, PublishedView, Quer
   * @param noted the inputs whose clocks are noted by their writers
   * @param outputs the marks that the query writes
   * @param first the memory that this run begins with
+  * @param listening an entry that another run has written, as the one that this run's next batch is decided from
   * @param resumed how this run continues from the runs before it
   * @param run its output mode, whether it runs no-data batches, and whether its time counts as silence
   * @param waiting what a report says until the first batch is planned
@@ -42,6 +43,7 @@ private[tidemark] final class QueryWatermarks(
     val noted: NotedInputs,
     val outputs: OutputMarks,
     first: WatermarkEntry,
+    listening: WatermarkEntry => WatermarkEntry,
     resumed: Resumption,
     run: QueryView.Run,
     waiting: Option[QueryView.Waiting]) {
@@ -80,7 +82,7 @@ private[tidemark] final class QueryWatermarks(
   /** Works out every operator's watermarks in `batch`. The answer comes from memory until something has changed. */
   def propagate(batch: Long, plan: SparkPlan, start: => BatchStart): Unit = {
     outputs.look()
-    if (batch == entry.batch) log.begin(batch + 1)
+    if (batch == entry.batch) log.begin()
     else if (batch == entry.batch + 1) planned = Some(decide(plan, start))
     else if (batch >= 0) throw new IllegalStateException(s"batch $batch does not follow batch ${entry.batch}")
   }
@@ -218,12 +220,16 @@ private[tidemark] final class QueryWatermarks(
       .copy(outputs = outputs.watermarks(batch, after.standing))
     known = known.after(ofState, batch.eviction)
     val view = published.ended(endMillis)(_.after(id, endMillis, entry, late, rows, known).copy(noted = noted.view))
-    entry = entry.copy(reason = view.flatMap(_.reason).map(_.text(words)))
-    log.write(entry)
+    val own = entry.copy(reason = view.flatMap(_.reason).map(_.text(words)))
+    val written = log.write(own)
+    entry = if (written eq own) own else listening(written)
     outputs.written(id, entry.outputs)
     ended = Some(batch.copy(plan = None))
     planned = None
-    published.publish(view)
+    published.publish(
+      if (written eq own) view
+      // The batch had an entry already.
+      else published.ended(endMillis)(_.after(id, endMillis, entry, late, rows, known).copy(noted = noted.view)))
   }
 
   private def observe(batch: PlannedBatch, endMillis: Long, seen: Observation): WatermarkEntry = {

@@ -13,7 +13,7 @@ import org.apache.spark.sql.tidemark.columns.OriginsOfPlan
 import org.apache.spark.sql.tidemark.log.{BatchOffsets, EntryWriter}
 import org.apache.spark.sql.tidemark.session.SessionConf
 import org.apache.spark.sql.tidemark.status.QueryView
-import org.apache.spark.sql.tidemark.stream.SparkInternals
+import org.apache.spark.sql.tidemark.stream.{RunStart, SparkInternals}
 
 /** What is found when a run starts, before its first batch is planned.
   *
@@ -28,8 +28,26 @@ private[tidemark] final class StartOfRun private (
     val origins: Try[OriginsOfPlan],
     val entries: EntryWriter) {
 
-  /** Whether the last batch of the earlier run has ended, and has an entry. */
-  lazy val hasEntry: Boolean = lastEntry.nonEmpty
+  /** Whether the last batch of the earlier run has ended, and has an entry. An entry that cannot be read is refused when the
+    * query is planned.
+    */
+  lazy val hasEntry: Boolean =
+    lastBegun.exists { batch =>
+      execution.commitLog.getLatestBatchId().contains(batch) && Try(entryOf(batch)).toOption.flatten.nonEmpty
+    }
+
+  /** When the run began that has begun a batch (ms); `None` if the time before it counts as silence. A batch that is run again
+    * is decided by the same time, as it is in Spark's own log.
+    */
+  private def runOf(batch: Long): Option[Long] = if (isRunAgain(batch)) RunStart.of(execution, batch) else ownStart
+
+  private lazy val ownStart: Option[Long] = Option.unless(isDowntimeSilence)(sinceMillis)
+
+  /** Has Spark's log say of each batch that this run begins when the run began. Called before Spark writes the first one. */
+  def noteStart(): Unit = ownStart.foreach(RunStart.note(execution, _))
+
+  /** An entry for the batch after it, which this run begins: another run may have written it, before this one began. */
+  def listening(entry: WatermarkEntry): WatermarkEntry = ownStart.foldLeft(entry)(_.listeningFrom(_))
 
   /** Whether an earlier run had planned this batch. Its decision is then taken from the entry. */
   def isRunAgain(batch: Long): Boolean = lastBegun.exists(_ >= batch)
@@ -37,14 +55,16 @@ private[tidemark] final class StartOfRun private (
   /** When a batch was begun (ms), by Spark's own log. */
   def begunAt(batch: Long): Option[Long] = StartOfRun.begunAt(execution, batch)
 
-  /** The entry of the last batch that an earlier run has begun, if that batch has ended. An entry that cannot be read is
-    * refused when the query is planned, if it is needed then.
+  /** The entry that the batch after `batch` is decided from: no split was silent while the query was not running. That is so
+    * without an idle time too, because a later run may have one. The file stays as it is.
+    * @throws TidemarkException if there is one that cannot be read
     */
-  private def lastEntry: Option[WatermarkEntry] =
-    for {
-      batch <- lastBegun if execution.commitLog.getLatestBatchId().contains(batch)
-      entry <- Try(entries.read(batch).filter(isCurrent).orElse(movedTo(batch))).toOption.flatten
-    } yield entry
+  def entryOf(batch: Long): Option[WatermarkEntry] =
+    if (batch < 0) None
+    else
+      entries.read(batch).filter(isCurrent).orElse(movedTo(batch)).map { entry =>
+        runOf(batch + 1).foldLeft(entry)(_.listeningFrom(_))
+      }
 
   /** The newest entry as that of a later batch, if the batches since then have read nothing. Tidemark did not run them: Spark
     * commits such a batch when it gives the state another number of partitions.
@@ -70,15 +90,6 @@ private[tidemark] final class StartOfRun private (
 
   private def isCurrent(entry: WatermarkEntry): Boolean = StartOfRun.isCurrent(execution, entry)
 
-  /** Before a new batch is begun, the last entry is replaced by one in which no split was silent while the query was not
-    * running. This is done without an idle time too, because a later run may have one. A batch that has been begun is
-    * decided by the entry as it was then.
-    */
-  private def skipDowntime(): Unit = lastEntry.foreach { entry =>
-    val listening = if (isDowntimeSilence) entry else entry.listeningFrom(sinceMillis)
-    if (!entries.read(entry.batch).exists(_ eq listening)) entries.rewrite(listening)
-  }
-
   // If the setting has an error, the query fails with it.
   private def isDowntimeSilence: Boolean =
     Try(SessionConf.downtimeIsSilence(SparkInternals.session(execution).sessionState.conf)).getOrElse(false)
@@ -87,7 +98,7 @@ private[tidemark] final class StartOfRun private (
   private def recall(): Option[QueryView.RestoredEntry] = Try {
     val known = origins.get
     val last = execution.commitLog.getLatestBatchId()
-    val entry = last.flatMap(entries.read).filter(isCurrent)
+    val entry = last.flatMap(entryOf)
     // A checkpoint that only stock Spark has written so far has only Spark's own log.
     def floor = {
       val millis = last.flatMap(execution.offsetLog.offsetSeqMetadataForBatchId(_)).fold(0L)(_.batchWatermarkMs)
@@ -104,7 +115,7 @@ private[tidemark] final class StartOfRun private (
 
 private[tidemark] object StartOfRun {
 
-  /** Called on the query's thread, before its first batch is planned. It may replace the last entry of the checkpoint. */
+  /** Called on the query's thread, before its first batch is planned. It writes nothing. */
   def of(execution: MicroBatchExecution): QueryLife.Started = {
     val state = SparkInternals.session(execution).sessionState
     val entries =
@@ -119,7 +130,6 @@ private[tidemark] object StartOfRun {
         execution.offsetLog.getLatestBatchId(),
         Try(OriginsOfPlan.of(execution.analyzedPlan, state.conf, sources(execution, entries))),
         entries)
-    start.skipDowntime()
     QueryLife.Started(start, start.recall())
   }
 

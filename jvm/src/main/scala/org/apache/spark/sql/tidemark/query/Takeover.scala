@@ -111,6 +111,12 @@ private[tidemark] final class Takeover private (
     case _ =>
   }
 
+  /** Has the first batch of this run note when the run began. On the query's thread, at the beginning of each trigger. */
+  def noteStart(): Unit = current match {
+    case Started(start, _) if leftToSpark(execution).isEmpty => start.noteStart()
+    case _ =>
+  }
+
   /** A batch may have been committed, or there is none to run; from any thread. */
   def progressed(): Unit = current match {
     case Running(watermarks, _) => watermarks.outputs.lookLater()

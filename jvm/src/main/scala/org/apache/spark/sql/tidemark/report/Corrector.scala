@@ -1,5 +1,6 @@
 package org.apache.spark.sql.tidemark.report
 
+import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 
 import io.tidemark.{CheckpointErrors, TidemarkError, TidemarkException}
@@ -17,23 +18,23 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** Changes the last entry of a stopped query, which decides the next batch.
   *
-  * The old entry is kept in a file beside it. The new one is renamed into place. A batch that was begun has to run again as
-  * it was decided, so nothing is changed then.
+  * The new entry is a file of its own, which counts in the place of the old one. The old file stays as it is. A batch that
+  * was begun has to run again as it was decided, so nothing is changed then.
   */
 private[report] final class Corrector(session: SparkSession, location: String, asked: Corrector.Asked) {
   import Corrector._
 
   private val checkpoint = new Path(location)
   private val conf = session.sessionState.newHadoopConf()
-  private val entries = new EntryWriter(checkpoint, conf, session.sessionState.conf.minBatchesToRetain)
 
   /** Makes the change, and returns a row in the schema of [[CorrectionTable]].
     * @throws TidemarkException if it is refused; nothing is changed then
     */
-  def run(): InternalRow = {
+  @tailrec def run(): InternalRow = {
     if (LogTable.listing(location, conf).entries.isEmpty) refuse(CheckpointErrors.NoLog(location))
     requireStopped()
-    val entry = last()
+    val entries = new EntryWriter(checkpoint, conf, session.sessionState.conf.minBatchesToRetain)
+    val entry = last(entries)
     val (name, state) = entry.origins.find(_._1.toString == asked.key).getOrElse(
       refuse(CheckpointErrors.UnknownKey(location, asked.key, entry.origins.keys.map(_.toString).toSeq.sorted)))
     val changed = asked match {
@@ -45,18 +46,20 @@ private[report] final class Corrector(session: SparkSession, location: String, a
         if (state.writers.nonEmpty) refuse(CheckpointErrors.SplitIsWriter(location, asked.key, split))
         CorrectEntry.forget(entry, name, splits)
     }
-    val kept = Option.when(changed ne entry) {
-      val copy = entries.keep(entry)
-      entries.rewrite(changed)
-      // A batch begun meanwhile shows that another process runs the query. A query that begins a batch later sees the
-      // changed entry, and stops.
-      begun(entry.batch).foreach { batch =>
-        entries.rewrite(entry)
-        refuse(CheckpointErrors.BatchNotCommitted(location, batch))
+    if (changed eq entry) row(entry, state, state, None)
+    else
+      entries.correct(changed) match {
+        // Somebody else has corrected it since it was read.
+        case None => run()
+        case Some(added) =>
+          // A batch begun meanwhile shows that another process runs the query. A query that begins a batch later sees the
+          // correction, and stops.
+          begun(entry.batch).foreach { batch =>
+            added.takeBack()
+            refuse(CheckpointErrors.BatchNotCommitted(location, batch))
+          }
+          row(entry, state, changed.origins(name), Some(added.before))
       }
-      copy.toString
-    }
-    row(entry, state, changed.origins(name), kept)
   }
 
   private def requireStopped(): Unit = {
@@ -72,7 +75,7 @@ private[report] final class Corrector(session: SparkSession, location: String, a
     CutReader.batchesIn(checkpoint, "offsets", conf).lastOption.filter(_ > committed)
 
   /** The entry that the next batch is decided from. */
-  private def last(): WatermarkEntry = {
+  private def last(entries: EntryWriter): WatermarkEntry = {
     val committed = CutReader.batchesIn(checkpoint, "commits", conf).lastOption.getOrElse(
       refuse(CheckpointErrors.NoLog(location, "Spark's log has no committed batch")))
     begun(committed).foreach(batch => refuse(CheckpointErrors.BatchNotCommitted(location, batch)))

@@ -39,7 +39,7 @@ private[tidemark] final class CutReader(session: SparkSession, location: String,
     val reader = new EntryReader(new EntryFiles(checkpoint, conf), listing)
     val last = batches("commits").lastOption.getOrElse(-1L)
     // An entry counts once Spark has committed its batch. It is empty if stock Spark has ended a batch that a crash cut short.
-    def isEmpty(batch: Long) = Seq(EntryFiles.Whole, EntryFiles.Changes).forall(listing.bytes(batch, _) == 0)
+    def isEmpty(batch: Long) = listing.entry(batch).forall(listing.bytes(batch, _) == 0)
     val written = listing.entries.filter(batch => batch <= last && !isEmpty(batch)).toIndexedSeq
     if (written.isEmpty) throw new TidemarkException(CheckpointErrors.NoLog(location))
     // An entry with another time is stale: stock Spark has run its batch again after the checkpoint was set back.

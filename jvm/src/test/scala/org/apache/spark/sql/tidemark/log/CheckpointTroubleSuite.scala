@@ -3,18 +3,15 @@ package org.apache.spark.sql.tidemark.log
 import java.io.{File, RandomAccessFile}
 import java.nio.file.Files
 
-import io.tidemark.{Idle, MoreSuite, WatermarkOptions}
-import io.tidemark.functions.withWatermark
+import io.tidemark.MoreSuite
 
 import org.apache.spark.{SparkConf, SparkThrowable}
-import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager
 import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.tidemark.support.{TroubledFileSystem, TwoStreams}
 import org.apache.spark.sql.tidemark.support.TroubledFileSystem._
 
-/** Full and read-only disks, file systems whose rename is not atomic, and two drivers on one checkpoint. */
+/** Full and read-only disks, files that cannot be read, and a driver that another one overtakes. */
 class CheckpointTroubleSuite extends TwoStreams with MoreSuite {
 
   override protected def sparkConf: SparkConf =
@@ -51,51 +48,32 @@ class CheckpointTroubleSuite extends TwoStreams with MoreSuite {
       }
     }
 
-  // The entry of a committed batch is replaced in one case only: at a restart, to skip the downtime.
-  private def mayFallSilent(inputs: Inputs): DataFrame = {
-    val a = withWatermark(inputs.plain, "ta", "0 seconds", WatermarkOptions(idle = Idle("1 hour")))
-    counted(a, "ta").union(counted(inputs.b, "tb"))
-  }
-
-  test("a checkpoint entry is replaced on a file system whose rename silently keeps an existing file") {
-    keptBy(classOf[FileSystemBasedCheckpointFileManager]) {
-      withTempDir { checkpoint =>
-        val inputs = new Inputs
-        val recorder = new Recorder("append", checkpoint)
-        recorder.run(mayFallSilent(inputs))(inputs.step(1 -> "11:00")(1 -> "10:31"))
-        val last = recorder.batches.last.id
-        val before = entry(checkpoint, last)
-        during(NeverReplaces)(recorder.run(mayFallSilent(inputs))())
-        assert(entry(checkpoint, last).endMillis > before.endMillis)
-        // No temporary file is left.
-        assert(batchesIn(checkpoint, "tidemark") === (0L to last))
-      }
+  test("an entry, or a folder of entries, that cannot be read ends the query with an error that names it") {
+    withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val recorder = new Recorder("append", checkpoint)
+      def query = unionOfCounts(inputs.a, inputs.b)
+      recorder.run(query)(inputs.wandering.head)
+      val file = entryFile(checkpoint, recorder.batches.last.id)
+      val bytes = Files.readAllBytes(file.toPath)
+      forget(checkpoint, "tidemark", file.getName)
+      Files.createDirectory(file.toPath)
+      val refused = refusalOf(recorder.run(query)(inputs.wandering(1)))
+      assertRefusal(refused, "CHECKPOINT_ENTRY_NOT_READ", "reason" -> "it is a folder")
+      assert(pathOf(refused.error.parameters("file")) === file.getCanonicalPath)
+      Files.delete(file.toPath)
+      Files.write(file.toPath, bytes)
+      recorder.run(query)()
+      // The batch that was begun runs again. A folder in the place of its entry stays, too.
+      val next = entryFile(checkpoint, recorder.batches.last.id + 1)
+      Files.createDirectory(next.toPath)
+      val again = refusalOf(recorder.run(query)(inputs.wandering(2)))
+      assertRefusal(again, "CHECKPOINT_ENTRY_NOT_READ", "reason" -> "it is a folder")
+      assert(next.isDirectory)
+      Files.delete(next.toPath)
+      recorder.run(query)()
     }
   }
-
-  for ((name, half) <- Seq("loses nothing if the entry is gone" -> false, "refuses a half-written entry" -> true))
-    test(s"a restart after a driver stopped in the middle of a rename $name") {
-      withTempDir { checkpoint =>
-        val inputs = new Inputs
-        val recorder = new Recorder("append", checkpoint)
-        def query = mayFallSilent(inputs)
-        recorder.run(query)(inputs.step(1 -> "11:00")(1 -> "10:31"))
-        val file = entryFile(checkpoint, recorder.batches.last.id)
-        val ended = intercept[StreamingQueryException](
-          during(EndsInRename(half))(recorder.run(query)(inputs.step(2 -> "11:30")(2 -> "10:41"))))
-        assert(causes(ended).exists(_.isInstanceOf[Killed]))
-        if (half) {
-          val refused = refusalOf(recorder.run(query)())
-          assertRefusal(refused, "CHECKPOINT_ENTRY_DAMAGED")
-          assert(pathOf(refused.error.parameters("file")) === file.getCanonicalPath)
-        } else {
-          assert(!file.exists())
-          recorder.run(query)(inputs.step(3 -> "12:00")(3 -> "12:00"))
-          // Both inputs resumed from Spark's 10:31, and no row is lost.
-          assert(rows(recorder.batches) === Seq("[ta,11:00,1]", "[ta,11:30,1]", "[tb,10:30,1]", "[tb,10:40,1]"))
-        }
-      }
-    }
 
   for (isFirst <-
       Seq(true, false);

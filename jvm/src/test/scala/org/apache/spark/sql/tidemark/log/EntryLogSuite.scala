@@ -5,8 +5,10 @@ import java.lang.ref.WeakReference
 import java.nio.file.Files
 
 import io.tidemark.TidemarkException
+import io.tidemark.core.{OriginName, Watermark}
 import io.tidemark.core.format.{EntryCodec, SectionFormat}
 import io.tidemark.core.memory.WatermarkEntry
+import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.support.ManySplits
 
 import org.apache.commons.io.FileUtils
@@ -107,55 +109,76 @@ class EntryLogSuite extends SparkFunSuite with Eventually with Refusals {
     }
   }
 
-  test("a rerun batch replaces its checkpoint entry, whether that was whole or held only changes") {
+  test("a rerun batch keeps its checkpoint entry, unless that was decided otherwise or cannot be read") {
     withTempDir { checkpoint =>
       val query = new ManySplits(3)
       val entries = batches(open(checkpoint), query, 3)
       assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
-      // A newly opened log does not know the entry before, so it writes a whole one.
-      open(checkpoint).write(entries(2))
-      assert(files(checkpoint) === Seq("0", "1.changes", "2"))
+      def bytes = Files.readAllBytes(file(checkpoint, "2.changes").toPath).toSeq
+      val before = bytes
+      // The batch ends later when it runs again, and the entry of its first run counts.
+      val later = entries(2).copy(endMillis = entries(2).endMillis + 1000L)
       val log = open(checkpoint)
       assert(log.read(1) === Some(entries(1)))
-      log.write(entries(2))
+      assert(log.write(later) === entries(2))
+      assert(log.read(2) === Some(entries(2)) && bytes === before)
+      // A newly opened log does not know the entry before, so it writes a whole one.
+      val otherwise = later.copy(decision = Decision(Map(OriginName("readings", 0) -> Watermark.At(1L)), Floors.none))
+      assert(open(checkpoint).write(otherwise) === otherwise)
+      assert(files(checkpoint) === Seq("0", "1.changes", "2"))
+      Files.write(file(checkpoint, "2").toPath, Array[Byte](1, 2, 3))
+      val again = open(checkpoint)
+      assert(again.read(1) === Some(entries(1)))
+      assert(again.write(later) === later)
       assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
-      assert(open(checkpoint).read(2) === Some(entries(2)))
+      assert(open(checkpoint).read(2) === Some(later))
     }
   }
 
-  test("a file that is created ahead of its entry is filled, or deleted if the entry is of the other kind") {
+  test("a file that is prepared becomes the entry, of either kind, or is deleted") {
     withTempDir { checkpoint =>
       val query = new ManySplits(8)
       val log = open(checkpoint)
       def next(active: Iterable[Int]): WatermarkEntry = {
         val entry = query.next(active)
-        log.begin(entry.batch)
+        log.begin()
         log.write(entry)
         entry
       }
-      val entries = Seq(next(0 until Many), next(Seq(1)), next(Seq(2)))
-      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes"))
-      next(0 until Many)
+      def temporary = new File(checkpoint, "tidemark").list.count(_.endsWith(".tmp"))
+      val entries = Seq(next(0 until Many), next(Seq(1)), next(Seq(2)), next(0 until Many))
       assert(files(checkpoint) === Seq("0", "1.changes", "2.changes", "3"))
-      def made(name: String) = eventually(timeout(60.seconds))(assert(files(checkpoint).contains(name)))
-      log.begin(4)
-      made("4")
-      // The run ends in the middle of batch 4.
-      log.abandon()
-      eventually(timeout(60.seconds))(assert(!files(checkpoint).contains("4")))
-      // So does the next run, which abandons its file only after a third run has written the batch's entry.
+      assert(temporary === 0)
+      log.begin()
+      eventually(timeout(60.seconds))(assert(temporary === 1))
+      // The run ends in the middle of batch 4, and another run writes its entry before the file is deleted.
       val next4 = open(checkpoint)
       assert(next4.read(3) === Some(query.entry))
       next4.write(query.next(Seq(3)))
-      next4.begin(5)
-      made("5.changes")
-      val reopened = open(checkpoint)
-      assert(reopened.read(4) === Some(query.entry))
-      reopened.write(query.next(Seq(4)))
-      next4.abandon()
-      assert(open(checkpoint).read(5) === Some(query.entry))
-      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes", "3", "4.changes", "5.changes"))
+      log.abandon()
+      eventually(timeout(60.seconds))(assert(temporary === 0))
+      assert(open(checkpoint).read(4) === Some(query.entry))
       for (entry <- entries) assert(open(checkpoint).read(entry.batch) === Some(entry))
+    }
+  }
+
+  test("a correction counts in the place of the entry, also for the batches after it") {
+    withTempDir { checkpoint =>
+      val query = new ManySplits(10)
+      val entries = batches(open(checkpoint), query, 3)
+      val (running, corrector) = (open(checkpoint), open(checkpoint))
+      assert(running.read(2) === corrector.read(2))
+      val corrected = entries(2).copy(timestampMillis = 7L)
+      assert(corrector.correct(corrected).map(_.before.split('/').last) === Some("2.changes"))
+      assert(open(checkpoint).read(2) === Some(corrected))
+      val next = query.next(Seq(1))
+      assertRefusal(refusalOf(running.write(next)), "ENTRY_CHANGED")
+      val restarted = open(checkpoint)
+      assert(restarted.read(2) === Some(corrected))
+      restarted.write(next)
+      assert(files(checkpoint) === Seq("0", "1.changes", "2.changes", "2.corrected-1", "3.changes"))
+      assert(open(checkpoint).read(3) === Some(next))
+      assert(reader(checkpoint).parts.flatMap(reader(checkpoint).readAll(_)) === entries.init :+ corrected :+ next)
     }
   }
 

@@ -35,8 +35,8 @@ class ManySplitsRestartSuite extends TwoStreams with MoreSuite {
     record("append", split(inputs.a, inputs.b), steps(inputs))
   }
 
-  // Each start writes a whole entry in which no split was silent while the query was not running, unless that time counts.
-  for ((setting, least) <- Seq("true" -> 7, "false" -> 3))
+  // The time in which the query is not running makes every split active later. That is one number, unless the time counts.
+  for (setting <- Seq("true", "false"))
     test(s"restarting before every step changes no batch: downtimeIsSilence=$setting") {
       withSQLConf(TidemarkConf.DowntimeIsSilence.key -> setting)(withTempDir { checkpoint =>
         val inputs = new Inputs
@@ -44,7 +44,7 @@ class ManySplitsRestartSuite extends TwoStreams with MoreSuite {
         steps(inputs).foreach(step => recorder.run(split(inputs.a, inputs.b))(step))
         assertSameBatches(recorder.batches, straight)
         assert(straight.flatMap(_.rows).size === 2)
-        assert(changes(checkpoint).size >= least)
+        assert(changes(checkpoint).size >= 7)
       })
     }
 

@@ -30,7 +30,7 @@ class CorrectionSuite extends CorrectedQuery {
       assert((2 to 3).map(row.getString) === Seq("2099-12-31 23:50:00", "2024-03-01 10:30:00"))
       val kept = new File(row.getString(4))
       assert(kept.getParentFile === new File(checkpoint, "tidemark").getCanonicalFile &&
-        kept.getName === s"$last.before-1")
+        kept.getName === last.toString)
       val lateBefore = late(recorder)
       val fixed = newRows(recorder)(
         recorder.run(windows(orders.marked(limit)))(
@@ -53,10 +53,15 @@ class CorrectionSuite extends CorrectedQuery {
       val row = correct(checkpoint, s"'orders', NULL, ${to("10:30")}")
       assert(log.filter(_.getAs[Boolean]("corrected")).map(_.getAs[Long]("batch")) === Array(last))
       assert(log.last.getAs[Timestamp]("watermark") === at("10:30"))
-      // A second correction keeps what it finds beside the first copy.
-      assert(correct(checkpoint, s"'orders', NULL, ${to("10:20")}").getString(4).endsWith(s"$last.before-2"))
-      forget(checkpoint, "tidemark", last)
-      assert(new File(row.getString(4)).renameTo(entryFile(checkpoint, last)))
+      assert(row.getString(4).endsWith(s"tidemark/$last"))
+      // A second correction counts in the place of the first one.
+      assert(correct(
+        checkpoint,
+        s"'orders', NULL, ${to("10:20")}").getString(4).endsWith(s"tidemark/$last.corrected-1"))
+      assert(log.last.getAs[Timestamp]("watermark") === at("10:20"))
+      forget(checkpoint, "tidemark", s"$last.corrected-2")
+      assert(log.last.getAs[Timestamp]("watermark") === at("10:30"))
+      forget(checkpoint, "tidemark", s"$last.corrected-1")
       assert(log === before)
     }
   }

@@ -24,23 +24,6 @@ class TroubledFileSystem extends UnforkedFileSystem {
     val out = super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress)
     if (isEntry(file) && trouble == Full) new FSDataOutputStream(new Filling(out), null) else out
   }
-
-  override def rename(from: Path, to: Path): Boolean = trouble match {
-    case EndsInRename(half) if isEntry(to) =>
-      val in = open(from)
-      val bytes =
-        try in.readAllBytes()
-        finally in.close()
-      delete(to, false)
-      if (half) {
-        val out = create(to)
-        try out.write(bytes.take(bytes.length / 2))
-        finally out.close()
-      }
-      throw new Killed
-    case NeverReplaces if isEntry(to) && exists(to) => false
-    case _ => super.rename(from, to)
-  }
 }
 
 object TroubledFileSystem {
@@ -50,14 +33,6 @@ object TroubledFileSystem {
   /** A file is begun, and there is room for a few bytes of it. */
   case object Full extends Trouble
   case object ReadOnly extends Trouble
-
-  /** A file that is replaced is missing for a moment. Then half of the new one is written, and the driver ends. */
-  final case class EndsInRename(half: Boolean) extends Trouble
-
-  /** As HDFS and object stores: nothing is renamed onto a file that exists. */
-  case object NeverReplaces extends Trouble
-
-  final class Killed extends RuntimeException("the driver is killed")
 
   @volatile var trouble: Trouble = NoTrouble
 

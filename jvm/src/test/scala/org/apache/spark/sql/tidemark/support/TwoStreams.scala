@@ -116,9 +116,11 @@ trait TwoStreams extends RecordedRuns {
   /** The path that a parameter of an error names, perhaps with its scheme. */
   protected def pathOf(file: String): String = new Path(file).toUri.getPath
 
-  /** Names of the entries of a log of the checkpoint (`offsets`, `commits`, `tidemark`): all there is but checksums. */
+  /** Names of the entries of a log of the checkpoint (`offsets`, `commits`, `tidemark`): all there is but checksums and
+    * temporary files.
+    */
   protected def batchesIn(checkpoint: File, log: String): Seq[Long] =
-    new File(checkpoint, log).list().toSeq.filterNot(_.endsWith(".crc")).map(_.toLong).sorted
+    new File(checkpoint, log).list().toSeq.filterNot(_.startsWith(".")).map(_.toLong).sorted
 
   /** As if the query had been killed before this entry was written. */
   protected def forget(checkpoint: File, log: String, batch: Long): Unit = forget(checkpoint, log, batch.toString)

@@ -1,14 +1,15 @@
 package org.apache.spark.sql.tidemark.support
 
 import java.io.File
-import java.nio.file.Files
 import java.sql.Timestamp
 import java.time.{LocalDate, LocalTime, ZoneOffset}
 import java.time.format.DateTimeFormatter
 
 import io.tidemark.{TidemarkException, Tiered}
 import io.tidemark.core.memory.WatermarkEntry
-import io.tidemark.core.support.WholeEntry
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.{DataFrame, Row}
@@ -16,6 +17,7 @@ import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileMana
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamExecution}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamTest
+import org.apache.spark.sql.tidemark.log.EntryWriter
 import org.apache.spark.sql.tidemark.query.{QueryLife, QueryWatermarks, RunningQueries}
 
 /** A session with Tidemark, and helpers for its tests. */
@@ -69,9 +71,9 @@ trait WatermarkTest extends StreamTest with Tiered with Refusals {
 
   protected def entryFile(checkpoint: File, batch: Long): File = new File(checkpoint, s"tidemark/$batch")
 
-  /** The whole entry of a batch. */
+  /** The entry of a batch. */
   protected def entry(checkpoint: File, batch: Long): WatermarkEntry =
-    WholeEntry.decode(Files.readAllBytes(entryFile(checkpoint, batch).toPath))
+    new EntryWriter(new Path(checkpoint.toURI), new Configuration, retain = 1).read(batch).get
 
   /** Keeps checkpoints with a file manager of this class. */
   protected def keptBy(files: Class[_ <: CheckpointFileManager])(body: => Unit): Unit =
