@@ -3,7 +3,7 @@ package io.tidemark
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.tidemark.exec.{NoteTimeStrategy, OperatorInputStrategy, PlanWatermarks, SplitByStrategy}
 import org.apache.spark.sql.tidemark.exec.calls.{AsyncMapStrategy, SeeCalls}
-import org.apache.spark.sql.tidemark.exec.order.InOrderStrategy
+import org.apache.spark.sql.tidemark.exec.order.{InOrderStrategy, LimitKnownOrders}
 import org.apache.spark.sql.tidemark.functions.{
   CheckEventTimePlacement,
   CheckKeyedCalls,
@@ -21,7 +21,7 @@ import org.apache.spark.sql.tidemark.functions.{
   ResolveWatermarkExpressions,
   TimeWindow
 }
-import org.apache.spark.sql.tidemark.optimizer.{NormalizeKeysOfCalls, PushFiltersThroughCalls}
+import org.apache.spark.sql.tidemark.optimizer.{NormalizeKeysOfCalls, PushFiltersThroughCalls, RemoveSplitMarkers}
 import org.apache.spark.sql.tidemark.planning.SortByEventTime
 import org.apache.spark.sql.tidemark.query.{ApplyWatermarks, RequireOrder}
 import org.apache.spark.sql.tidemark.report.{
@@ -53,12 +53,14 @@ import org.apache.spark.sql.tidemark.ui.ListenForQueries
   *   a plan is analyzed  check           calls with a key refused whose rows may be in several tasks
   *   a query is started  check           the takeover listener is added to this session's query manager
   *   query's own thread  (listener)      propagator put in place, before the first batch is planned
-  *   each plan           optimizer       filters pushed below asynchronous calls, and equal keys of calls made one
+  *   each plan           optimizer       splits taken out while Tidemark is disabled
+  *                                       filters pushed below asynchronous calls, and equal keys of calls made one
   *   each batch          optimizer       orders and operator inputs inserted (rules of the query's own session)
   *   each batch          strategy        watermarks, splits, orders, asynchronous calls and operator inputs planned
   *   each plan           columnar        asynchronous calls counted
   *   each batch          columnar        late and eviction watermarks written into the plan
   *                                       functions of groups, and deduplications, sorted by event time or as read
+  *                                       no more said of an order than the columns can say that are left
   *                                       queries that have lost their order refused, if that is asked for
   * }}}
   */
@@ -83,7 +85,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectTableFunction(OffsetsTable.description)
     extensions.injectTableFunction(CorrectionTable.correct)
     extensions.injectTableFunction(CorrectionTable.forget)
-    extensions.injectResolutionRule(new ResolveEventTimes(_))
+    extensions.injectResolutionRule(_ => ResolveEventTimes)
     extensions.injectResolutionRule(_ => ResolveWatermarkExpressions)
     extensions.injectResolutionRule(_ => DropRepeatedWatermarks)
     extensions.injectResolutionRule(new KeepMarksOfOtherColumns(_))
@@ -93,6 +95,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectCheckRule(_ => CheckEventTimePlacement)
     extensions.injectCheckRule(_ => CheckKeyedCalls)
     extensions.injectCheckRule(ListenForQueries(_))
+    extensions.injectOptimizerRule(_ => RemoveSplitMarkers)
     extensions.injectOptimizerRule(_ => PushFiltersThroughCalls)
     extensions.injectPreCBORule(_ => NormalizeKeysOfCalls)
     extensions.injectPlannerStrategy(_ => CorrectionStrategy)
@@ -104,6 +107,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     PlanWatermarks.inject(extensions)
     extensions.injectColumnar(_ => SeeCalls)
     extensions.injectColumnar(_ => SortByEventTime)
+    extensions.injectColumnar(_ => LimitKnownOrders)
     extensions.injectColumnar(new RequireOrder(_))
     extensions.injectColumnar(new ApplyWatermarks(_))
   }

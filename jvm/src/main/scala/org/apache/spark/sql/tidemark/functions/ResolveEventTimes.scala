@@ -4,14 +4,12 @@ import java.util.UUID
 
 import io.tidemark.{TidemarkError, TidemarkException}
 
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.EVENT_TIME_WATERMARK
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.tidemark.columns.{BinaryKey, EventTimeMarks, EventTimeOptions, SplitMarker, SplitText}
-import org.apache.spark.sql.tidemark.session.SessionConf
 import org.apache.spark.sql.types._
 
 /** Replaces `tidemark_event_time` by the plain column with the options in its metadata. If the input is split, a
@@ -20,8 +18,7 @@ import org.apache.spark.sql.types._
   * The column keeps its id, as with `withWatermark`, so that references to it and aliases of the DataFrame still work.
   * It gets another one if it is computed or renamed there, or if the projection has the column a second time.
   */
-final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
-  import ResolveEventTimes._
+object ResolveEventTimes extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = withOptions(plan.resolveOperatorsUpWithNewOutput {
     case project: Project
@@ -53,8 +50,8 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
     val options = EventTimeOptions.parse(time.options)
     // With a mark log, the names are those of its writers.
     val expected = if (options.noted.isEmpty) options.expected.map(names(_, time.splits)) else options.expected
-    // Only streams have clocks, and only while Tidemark is enabled.
-    if (keys.isEmpty || !child.isStreaming || !SessionConf.enabled(session.sessionState.conf))
+    // Only streams have clocks. Tidemark may be enabled when the query is defined or only when it starts.
+    if (keys.isEmpty || !child.isStreaming)
       Marked(hidden.below, column, None, expected)
     else {
       val id = UUID.randomUUID()
@@ -62,9 +59,6 @@ final class ResolveEventTimes(session: SparkSession) extends Rule[LogicalPlan] {
       Marked(splitBy, column, Some(id), expected)
     }
   }
-}
-
-private[tidemark] object ResolveEventTimes {
 
   private val EventTime = new WholeColumn[EventTimeExpression]
 

@@ -99,8 +99,11 @@ private[tidemark] final case class BatchWatermarks(
     if (clocks.limits.contains(limits)) clocks else clocks.copy(limits = Some(limits))
   }
 
-  def release(hold: HoldExec): HoldExec =
-    hold.withWatermarks(HoldExec.Watermarks(evicted(eviction, hold, Side.Left).flatMap(_.millis)))
+  /** Late rows that are passed on do not wait, also those up to 1970 before there is a watermark. */
+  def release(hold: HoldExec): HoldExec = {
+    val late = Option.unless(hold.order.dropsLate)(lateMillis(hold, Side.Left))
+    hold.withWatermarks(HoldExec.Watermarks((evicted(eviction, hold, Side.Left).flatMap(_.millis) ++ late).maxOption))
+  }
 
   /** Whether the state of that side may be left as it is in this batch, where no row can tell.
     * @param time the event-time column by which the side is evicted

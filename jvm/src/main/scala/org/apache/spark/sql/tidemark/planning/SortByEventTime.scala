@@ -6,7 +6,7 @@ import io.tidemark.core.plan.{Order, OrderStep}
 import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, SortOrder}
 import org.apache.spark.sql.catalyst.plans.physical.RoundRobinPartitioning
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{CoalesceExec, ColumnarRule, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.{CoalesceExec, ColumnarRule, ProjectExec, SortExec, SparkPlan}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.tidemark.exec.OperatorInputExec
@@ -40,22 +40,30 @@ object SortByEventTime extends ColumnarRule {
     val orders = new PlanOrder
     val input = operator.children.head
     val kept = if (keepsArrival) stable(withoutRoundRobin(input, orders), orders) else input
-    val found = orders.at(keys, kept)
+    val found = orders.at(keys, WidenInput(kept))
     // The first rows by time are the first of each group too.
     val groups = if (OrderSensitive.keysOfFirst(operator).nonEmpty) Nil else keys
-    val sorted = if (found.sortBy.isEmpty) kept else sort(kept, groups, orders.sortBy(found.sortBy, kept))
+    val sorted = if (found.sortBy.isEmpty) kept else sort(kept, groups)(orders.sortBy(found.sortBy, _))
     val above = operator.withNewChildren(sorted +: operator.children.tail)
     OperatorOrder.of(above, orders).fold(above) { order =>
       above.withNewChildren(OrderNoteExec(order.text, sorted) +: above.children.tail)
     }
   }
 
-  /** Sorts by groups, as Spark has planned where the operator wants it, and then by time. */
-  private def sort(plan: SparkPlan, groups: Seq[Attribute], order: Seq[SortOrder]): SparkPlan = plan match {
-    case sort: SortExec if groups.nonEmpty => sort.copy(sortOrder = sort.sortOrder ++ order)
-    case input: OperatorInputExec => input.withNewChildren(Seq(sort(input.child, groups, order)))
-    case other => SortExec(groups.map(SortOrder(_, Ascending)) ++ order, global = false, other)
-  }
+  /** Sorts by groups, as Spark has planned where the operator wants it, and then by time. The operator gets the columns that
+    * it had.
+    * @param order what to sort by, for the columns of a plan
+    */
+  private def sort(plan: SparkPlan, groups: Seq[Attribute])(order: SparkPlan => Seq[SortOrder]): SparkPlan =
+    plan match {
+      case input: OperatorInputExec => input.withNewChildren(Seq(sort(input.child, groups)(order)))
+      case other =>
+        val sorted = WidenInput(other) match {
+          case sort: SortExec if groups.nonEmpty => sort.copy(sortOrder = sort.sortOrder ++ order(sort))
+          case wide => SortExec(groups.map(SortOrder(_, Ascending)) ++ order(wide), global = false, wide)
+        }
+        if (sorted.outputSet.subsetOf(other.outputSet)) sorted else ProjectExec(other.output, sorted)
+    }
 
   /** Where nothing but Spark's sort loses the order in which rows were read, a sort that does not. */
   private def stable(plan: SparkPlan, orders: PlanOrder): SparkPlan = plan match {

@@ -5,8 +5,10 @@ import io.tidemark.core.memory.{OriginRules, WhenIdle}
 import io.tidemark.core.splits.{OnReturn, SplitNameTable}
 import io.tidemark.functions.withWatermark
 
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+import org.apache.spark.sql.tidemark.exec.SplitClocksExec
 import org.apache.spark.sql.tidemark.query.{QueryLife, RunningQueries}
 import org.apache.spark.sql.tidemark.support.SilenceTest
 
@@ -37,6 +39,39 @@ class WatermarkOptionsSuite extends SilenceTest {
     whenIdle = WhenIdle.Advance,
     maxAheadMillis = Some(86400000L),
     followsInJoins = true)
+
+  test(
+    "a query keeps its splits if it is defined while Tidemark is disabled, and is stock Spark's if it is started then") {
+    def defined(enabled: String) = {
+      val (stream, df) = readings
+      var query: DataFrame = df
+      withSQLConf(TidemarkConf.Enabled.key -> enabled) {
+        query = counted(withWatermark(df, "time", "0 seconds", WatermarkOptions(splitBy = SplitBy($"device"))))
+      }
+      stream -> query
+    }
+    def clocks(query: StreamExecution) = query.lastExecution.executedPlan.collect { case node: SplitClocksExec => node }
+    for (enabled <- Seq("false", "true")) {
+      val (stream, query) = defined(enabled)
+      testStream(query)(
+        AddData(stream, ("a", at("10:05")), ("b", at("10:01")), ("a", at("10:15"))),
+        ProcessAllAvailable(),
+        CheckAnswer(),
+        Execute { query =>
+          assert(clocks(query).size === 1)
+          assert(watermarksOf(query).view.get.snapshot.entry.origins.values.map(_.splits.size).toSeq === Seq(2))
+        },
+        AddData(stream, ("b", at("10:10"))),
+        CheckAnswer(Row("10:00", 2L)))
+      val (other, same) = defined(enabled)
+      withSQLConf(TidemarkConf.Enabled.key -> "false") {
+        testStream(same)(
+          AddData(other, ("a", at("10:05")), ("b", at("10:01")), ("a", at("10:15"))),
+          CheckAnswer(Row("10:00", 2L)),
+          Execute(query => assert(clocks(query).isEmpty)))
+      }
+    }
+  }
 
   test("every option applies to its watermark, and every setting applies to watermarks without options") {
     def has(df: DataFrame)(check: OriginRules => Unit): Unit =
