@@ -26,6 +26,8 @@ object VerdictTable {
 
   val examples: Seq[Verdict] = Seq(
     Verdict.LeftToSpark("spark.sql.streaming.multipleWatermarkPolicy=max"),
+    Verdict.NoWatermark,
+    Verdict.Failed(Some(7), "disk full", Some(windows -> Some(noon))),
     Verdict.NoBatchYet(isRestart = true),
     Verdict.NoOperatorWaits,
     Verdict.EmitsAll(windows),
@@ -40,7 +42,8 @@ object VerdictTable {
     InputVerdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000), Some(600000)),
     InputVerdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), noon, notedIn = None),
     InputVerdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour, noon),
-    Verdict.NeverEvicts(join, "left"),
+    Verdict.NeverEvicts(join, Some("left")),
+    Verdict.SomeLate(windows, Some(orders), 130, 2800, 14, 3 * hour, Some(3 * hour + 600001), isSplit = false),
     Verdict.Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(noon + hour), None, Some(600000)))
 
   def rows: Seq[Seq[String]] = Seq("case", "sentence", "fix this by") +: examples.map { verdict =>

@@ -1,7 +1,7 @@
 package io.tidemark.core.why
 
 import io.tidemark.core.{Input, OriginName, Side, Watermark}
-import io.tidemark.core.plan.{AttributedWatermark, InputWatermarks, PlanShape}
+import io.tidemark.core.plan.{AttributedWatermark, InputWatermarks, OperatorWatermarks, PlanShape}
 import io.tidemark.core.why.Situation.Origin
 
 /** Decides why nothing comes out of a query. The cases are tried in the order of [[Diagnosis.verdict]]: rows that are lost
@@ -17,12 +17,19 @@ final class Diagnosis private (of: Situation) {
   def verdict: Verdict = operators match {
     case Nil => Verdict.NoOperatorWaits
     case some if of.emitsAll => Verdict.EmitsAll(some.head.operator)
-    case some => lost.orElse(held(some)).getOrElse(flowing(some))
+    case some => lost.orElse(held(some)).orElse(losing).getOrElse(flowing(some))
   }
 
   /** The stateful operators that no other one reads, the one that is furthest behind first. */
   private val operators: Seq[Waiting] =
-    top(of.shape).map(shape => new Waiting(shape, watermarksOf(shape))).sortBy(_.reached.millis)
+    top(of.shape).filterNot(isNeverMoved).map(shape => new Waiting(shape, watermarksOf(shape))).sortBy(_.reached.millis)
+
+  /** Whether no watermark does anything there, as at a limit and at a function with state that sets no timeouts. */
+  private def isNeverMoved(shape: PlanShape): Boolean = shape match {
+    case stateful: PlanShape.Stateful => stateful.emitsAtOnce && stateful.eviction == PlanShape.Eviction.ByItself
+    case _ => false
+  }
+
 
   private def watermarksOf(shape: PlanShape): Seq[InputWatermarks] =
     PlanShape.inputsOf(shape).flatMap(of.watermarks.inputs.get)
@@ -45,6 +52,28 @@ final class Diagnosis private (of: Situation) {
     }
   }
 
+  /** Rows that are dropped again and again, while others are not. */
+  private def losing: Option[Verdict] = PlanShape.postOrder(of.shape).flatMap { shape =>
+    for {
+      input <- PlanShape.inputsOf(shape)
+      batches <- of.recentRows.get(input) if batches.count(_.late > 0) >= SeveralBatches
+      rows = batches.reduce(_ and _) if rows.late >= rows.all / 100 + 1
+    } yield {
+      val judges = PlanShape.judgedByAll(shape, input.side)
+      val origin = Option.when(judges.size == 1)(judges.head).flatMap(of.origins.get)
+      Verdict.SomeLate(
+        operator(shape),
+        origin.map(_.name),
+        rows.late,
+        rows.all,
+        batches.size,
+        rows.mostMillis,
+        // A row at the watermark is late.
+        origin.map(_.delayMillis + rows.mostMillis + 1),
+        origin.exists(_.isSplit))
+    }
+  }.headOption
+
   private def isFarAhead(millis: Long): Boolean = Situation.isFarAhead(millis, of.nowMillis)
 
   private def held(some: Seq[Waiting]): Option[Verdict] =
@@ -52,6 +81,7 @@ final class Diagnosis private (of: Situation) {
 
   // The first one that applies to an operator tells what holds it.
   private def cases: Seq[Waiting => Option[Verdict]] = Seq(
+    neverEvictsItself,
     clockFarAhead,
     byMark,
     noEventTime,
@@ -197,10 +227,18 @@ final class Diagnosis private (of: Situation) {
       case _ => behindMillis > delayMillis
     }
 
-  private def neverEvicts(waiting: Waiting): Option[Verdict] = joins(waiting).flatMap { join =>
+  /** Nothing that could be done for an input would let this operator evict its state. */
+  private def neverEvictsItself(waiting: Waiting): Option[Verdict] = waiting.shape match {
+    case join: PlanShape.Join if join.emitsAtOnce => neverEvicts(waiting).filter(_.operator.name == waiting.operator.name)
+    case stateful: PlanShape.Stateful if stateful.emitsAtOnce && stateful.eviction == PlanShape.Eviction.Never =>
+      Some(Verdict.NeverEvicts(waiting.operator, None))
+    case _ => None
+  }
+
+  private def neverEvicts(waiting: Waiting): Option[Verdict.NeverEvicts] = joins(waiting).flatMap { join =>
     val hasTime = below(join).nonEmpty
     Seq[Side](Side.Left, Side.Right).find(side => hasTime && join.side(side).bound.isEmpty).map { side =>
-      Verdict.NeverEvicts(operator(join), side.name)
+      Verdict.NeverEvicts(operator(join), Some(side.name))
     }
   }.headOption
 
@@ -222,9 +260,27 @@ final class Diagnosis private (of: Situation) {
         below(waiting.shape).size > 1,
         // Where the next window is known, nothing is due before it ends.
         !of.runsNoDataBatches && waiting.due.isEmpty,
-        origin.filterNot(_.isNoted).flatMap(_.watermark.millis).filter(isFarAhead).map(_ - of.nowMillis))
+        origin.filterNot(_.isNoted).flatMap(_.watermark.millis).filter(isFarAhead).map(_ - of.nowMillis),
+        pending(waiting, reached))
     }
   }
+
+  /** Where no window is known that ends later, something may be due that only the next batch emits. */
+  private def pending(waiting: Waiting, reached: Long): Option[Verdict.Pending] =
+    for {
+      used <- of.emitted
+      emitted = waiting.emittedBy(used).millis
+      if emitted.forall(_ < reached) && waiting.due.forall(_ <= reached) && of.runsNoDataBatches
+    } yield Verdict.Pending(emitted.filter(_ > 0), of.next)
+
+  /** A query that has ended with an error.
+    * @param batch the one that was not committed; @param what the first line of the error
+    */
+  private def failed(batch: Option[Long], what: String): Verdict =
+    Verdict.Failed(
+      batch,
+      what,
+      operators.headOption.map(waiting => waiting.operator -> of.emitted.flatMap(waiting.emittedBy(_).millis).filter(_ > 0)))
 
   private def operator(shape: PlanShape): Verdict.Operator = {
     val input = PlanShape.inputsOf(shape).headOption
@@ -249,8 +305,14 @@ final class Diagnosis private (of: Situation) {
 
   /** An operator that results wait in, with the watermark by which it emits them. */
   private final class Waiting(val shape: PlanShape, inputs: Seq[InputWatermarks]) {
-    private val least: Option[AttributedWatermark] =
+    private val least = leastOf(inputs)
+
+    private def leastOf(inputs: Seq[InputWatermarks]): Option[AttributedWatermark] =
       inputs.flatMap(in => in.evicted.orElse(Some(in.input))).reduceOption(_ earlier _)
+
+    /** Up to where it has emitted with these watermarks. */
+    def emittedBy(used: OperatorWatermarks): Watermark =
+      leastOf(PlanShape.inputsOf(shape).flatMap(used.inputs.get)).fold[Watermark](Watermark.Unknown)(_.watermark)
 
     def operator: Verdict.Operator = Diagnosis.this.operator(shape)
     def reached: Watermark = least.fold[Watermark](Watermark.Unknown)(_.watermark)
@@ -268,7 +330,14 @@ object Diagnosis {
   // Spark counts a null as this event time.
   private val OfNull = 0L
 
+  // A burst of late rows is over when people read of it.
+  private val SeveralBatches = 3
+
   def of(situation: Situation): Verdict = new Diagnosis(situation).verdict
+
+  /** The same for a query that has ended with an error. */
+  def ofFailed(situation: Situation, batch: Option[Long], what: String): Verdict =
+    new Diagnosis(situation).failed(batch, what)
 
   private def top(shape: PlanShape): Seq[PlanShape] =
     if (PlanShape.inputsOf(shape).nonEmpty) Seq(shape) else shape.inputs.flatMap(top)

@@ -71,7 +71,7 @@ object OperatorTrap {
   }
 
   final case class NeverEvicts(of: String, side: String) extends OperatorTrap("NEVER_EVICTS", Warning) {
-    private val seen = Verdict.NeverEvicts(Verdict.Operator(of), side)
+    private val seen = Verdict.NeverEvicts(Verdict.Operator(of), Some(side))
     def sentence: String = s"The ${seen.sentence(words)}"
     def fix: String = seen.fix(words).getOrElse("")
   }

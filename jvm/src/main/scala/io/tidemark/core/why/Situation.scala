@@ -16,6 +16,9 @@ import io.tidemark.core.plan.{OperatorWatermarks, PlanShape}
   * @param emitsAll whether every batch emits all results (output mode complete)
   * @param runsNoDataBatches whether a batch runs when a window is due and no row has arrived
   * @param countsSilence whether the time of this run may make an input idle
+  * @param emitted every operator's watermarks, as the last batch used them that has ended; `None`: as the next one does
+  * @param recentRows of each operator input its rows in the last batches that had any, the oldest first
+  * @param next when the next batch may begin
   */
 final case class Situation(
     shape: PlanShape,
@@ -28,7 +31,10 @@ final case class Situation(
     nowMillis: Long,
     emitsAll: Boolean,
     runsNoDataBatches: Boolean,
-    countsSilence: Boolean)
+    countsSilence: Boolean,
+    emitted: Option[OperatorWatermarks] = None,
+    recentRows: Map[Input, Seq[Situation.Rows]] = Map.empty,
+    next: Situation.NextBatch = Situation.NextBatch.Soon)
 
 object Situation {
 
@@ -102,6 +108,18 @@ object Situation {
     */
   final case class Rows(all: Long, late: Long, mostMillis: Long) {
     def and(that: Rows): Rows = Rows(all + that.all, late + that.late, math.max(mostMillis, that.mostMillis))
+  }
+
+  /** When a batch may begin. */
+  sealed trait NextBatch
+  object NextBatch {
+    case object Soon extends NextBatch
+
+    /** @param everyMillis the interval between two triggers */
+    final case class AtTrigger(everyMillis: Long) extends NextBatch
+
+    /** The query has ended, or ends by itself when it has read what was there. */
+    case object InNextRun extends NextBatch
   }
 
   // An event time further ahead of the wall clock than this is a wrong one, and not the difference of two clocks.

@@ -28,7 +28,9 @@ abstract class Verdict private[why] (val code: String, val isTrouble: Boolean) {
 }
 
 object Verdict {
-  import Words.{counted, length}
+  import Words.{atLeast, counted, length}
+
+  private val LongestError = 200
 
   /** The operator that a sentence is about.
     * @param name as reports have it, such as `aggregation #0`
@@ -38,6 +40,7 @@ object Verdict {
 
     private[why] def emitsAtOnce: Boolean = stays == Stays.State
     private[why] def problem: String = stays.problem
+    private[why] def done: String = if (emitsAtOnce) "evicted its state" else "emitted what was due"
     private[why] def waitsFor(input: String): String = s"$problem: $this waits for $input"
   }
 
@@ -60,10 +63,38 @@ object Verdict {
     def sentence(words: Words): String = s"Watermarks are Spark's own here: $reason."
   }
 
-  final case class NoBatchYet(isRestart: Boolean) extends Verdict("NO_BATCH_YET", isTrouble = false) {
+  case object NoWatermark extends Verdict("NO_WATERMARK", isTrouble = false) {
+    def sentence(words: Words): String = "The query has no watermark, so nothing in it waits for one."
+  }
+
+  /** The query has ended with an error.
+    * @param batch the one that has not been committed, if it is known
+    * @param what the first line of the error
+    * @param operator the one whose results go to the sink, with what it has emitted (ms), if a batch of this run has ended
+    */
+  final case class Failed(batch: Option[Long], what: String, operator: Option[(Operator, Option[Long])])
+      extends Verdict("FAILED", isTrouble = true) {
+    def sentence(words: Words): String = {
+      val in = batch.fold("")(number => s" in batch $number")
+      val rest = (operator, batch) match {
+        case (Some((operator, Some(millis))), _) =>
+          s" $operator has ${operator.done} up to ${words.at(millis)}, and nothing later was committed."
+        case (_, Some(number)) => s" Nothing of batch $number was committed."
+        case _ => ""
+      }
+      s"The query failed$in: ${Words.legible(what, LongestError).stripSuffix(".")}.$rest"
+    }
+    override def fix(words: Words): Option[String] =
+      Some(s"removing that cause and starting the query again${batch.fold("")(n => s", which runs batch $n again")}")
+  }
+
+  /** @param beginsWithDue whether a run begins with what is due, also if no row has arrived */
+  final case class NoBatchYet(isRestart: Boolean, beginsWithDue: Boolean = false)
+      extends Verdict("NO_BATCH_YET", isTrouble = false) {
     def sentence(words: Words): String =
-      if (isRestart) "No batch has run since the restart. One runs when a row arrives, and not before."
-      else "No batch has ended yet."
+      if (!isRestart) "No batch has ended yet."
+      else if (beginsWithDue) "No batch has run since the restart. One runs when something is due, or when a row arrives."
+      else "No batch has run since the restart. One runs when a row arrives, and not before."
   }
 
   case object NoOperatorWaits extends Verdict("NO_OPERATOR_WAITS", isTrouble = false) {
@@ -105,11 +136,44 @@ object Verdict {
       Some("setting spark.sql.streaming.noDataMicroBatches.enabled to true")
   }
 
-  final case class NeverEvicts(operator: Operator, side: String) extends Verdict("NEVER_EVICTS", isTrouble = true) {
-    def sentence(words: Words): String =
-      s"$operator keeps the rows of its $side side forever, because its condition does not bound their time."
+  /** @param side of a join whose condition bounds no time; `None` for another operator */
+  final case class NeverEvicts(operator: Operator, side: Option[String])
+      extends Verdict("NEVER_EVICTS", isTrouble = true) {
+    def sentence(words: Words): String = side match {
+      case Some(side) =>
+        s"$operator keeps the rows of its $side side forever, because its condition does not bound their time."
+      case None => s"$operator keeps what it has seen forever, because nothing in its state has an event time."
+    }
     override def fix(words: Words): Option[String] =
-      Some("adding a time range between both event times to the join condition")
+      Some(
+        if (side.nonEmpty) "adding a time range between both event times to the join condition"
+        else if (operator.name.startsWith("dropDuplicates"))
+          "adding the event time to its keys, or by using dropDuplicatesWithinWatermark"
+        else "grouping by the event time, or by a window of it, too")
+  }
+
+  /** Rows are lost again and again, though others are not.
+    * @param delayMillis the delay of the input with which all of them would have been on time, if the input is known
+    * @param isSplit whether that input is split
+    */
+  final case class SomeLate(
+      operator: Operator,
+      origin: Option[OriginName],
+      late: Long,
+      all: Long,
+      batches: Int,
+      mostMillis: Long,
+      delayMillis: Option[Long],
+      isSplit: Boolean)
+      extends Verdict("SOME_LATE", isTrouble = true) {
+    override def heldBy: Option[OriginName] = origin
+    def sentence(words: Words): String =
+      s"${Words.grouped(late)} of the ${counted(all, "row")} of the last $batches batches were late at $operator, " +
+        s"by up to ${length(mostMillis)}, and were dropped."
+    override def fix(words: Words): Option[String] = {
+      val delay = delayMillis.fold("a longer delay")(needed => s"a delay of ${atLeast(needed)}, which would have kept them")
+      Some(if (isSplit) s"using $delay" else s"using split_by, if they are of some parts of the input, or $delay")
+    }
   }
 
   /** What moves the watermark of an input: its rows, those of the split that is furthest behind, or marks. */
@@ -120,6 +184,24 @@ object Verdict {
     case object Writers extends MovedBy
   }
 
+  /** What the next batch does that no batch has done, as all that the last one has not.
+    * @param emittedMillis up to where an earlier batch has done it, if one has
+    */
+  final case class Pending(emittedMillis: Option[Long], next: Situation.NextBatch) {
+    private[why] def sentence(operator: Operator, reached: String, words: Words): String = {
+      val before = emittedMillis.fold("")(millis => s"$operator has ${operator.done} up to ${words.at(millis)}. ")
+      val what =
+        if (operator.emitsAtOnce) s"State of $operator is evicted up to $reached"
+        else s"What is due at $operator up to $reached is emitted"
+      val when = next match {
+        case Situation.NextBatch.Soon => "by the next batch"
+        case Situation.NextBatch.AtTrigger(every) => s"at the next trigger: there is one every ${length(every)}"
+        case Situation.NextBatch.InNextRun => "when the query is started again"
+      }
+      s"$before$what $when."
+    }
+  }
+
   /** @param delayMillis how far the watermark is behind the latest event time of the input, if it is by its delay
     * @param nextMillis the end of the next window, or the watermark that lets the first row go that waits
     * @param held the rows that wait, if rows do
@@ -128,6 +210,7 @@ object Verdict {
     * @param isOneOfSeveral whether the operator has other inputs too
     * @param waitsForRow whether nothing is emitted up to there before a row arrives
     * @param aheadOfClockMillis how far the watermark of `origin` is ahead of the wall clock, if that is far
+    * @param pending what the next batch has to do for it to be true
     */
   final case class Flowing(
       operator: Operator,
@@ -140,7 +223,8 @@ object Verdict {
       movedBy: MovedBy = MovedBy.EventTimes,
       isOneOfSeveral: Boolean = false,
       waitsForRow: Boolean = false,
-      aheadOfClockMillis: Option[Long] = None)
+      aheadOfClockMillis: Option[Long] = None,
+      pending: Option[Pending] = None)
       extends Verdict("FLOWING", isTrouble = false) {
     def sentence(words: Words): String = {
       val behind = for (name <- origin; delay <- delayMillis)
@@ -164,8 +248,7 @@ object Verdict {
           s" It holds ${counted(rows.rows, "row")}: the first $emitted$last."
       }
       val done = (operator.emitsAtOnce, waitsForRow) match {
-        case (true, false) => "has evicted its state"
-        case (false, false) => "has emitted what was due"
+        case (_, false) => s"has ${operator.done}"
         case (true, true) => "will evict its state"
         case (false, true) => "will emit what is due"
       }
@@ -173,7 +256,9 @@ object Verdict {
       val ahead = aheadOfClockMillis.fold("") { far =>
         s" Its watermark is ${length(far)} ahead of the wall clock: rows with a time of today are late."
       }
-      s"$operator $done up to ${words.at(reachedMillis)}${behind.getOrElse("")}.$row$ahead${next.getOrElse("")}"
+      val reached = s"${words.at(reachedMillis)}${behind.getOrElse("")}"
+      val first = pending.fold(s"$operator $done up to $reached.")(_.sentence(operator, reached, words))
+      s"$first$row$ahead${next.getOrElse("")}"
     }
     override def fix(words: Words): Option[String] =
       for (name <- origin if aheadOfClockMillis.nonEmpty)

@@ -162,7 +162,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
   test("a join side without a time bound is kept forever") {
     val unbounded = join.copy(right = paymentsSide.copy(bound = None, activeOut = PlanShape.ActiveOut.Unbounded))
     val found = Diagnosis.of(situation(unbounded, input("orders", at(100)), input("payments", at(100))))
-    assert(found === Verdict.NeverEvicts(Verdict.Operator("join #0", Verdict.Stays.RowsWithoutMatch), "right"))
+    assert(found === Verdict.NeverEvicts(Verdict.Operator("join #0", Verdict.Stays.RowsWithoutMatch), Some("right")))
   }
 
   test("an operator that emits immediately is said to keep its state") {

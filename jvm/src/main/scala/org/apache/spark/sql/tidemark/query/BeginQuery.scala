@@ -1,9 +1,11 @@
 package org.apache.spark.sql.tidemark.query
 
 import io.tidemark.core.memory.WatermarkEntry
+import io.tidemark.core.why.Situation
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes
+import org.apache.spark.sql.execution.streaming.ProcessingTimeTrigger
 import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.batch.Resumption
@@ -55,7 +57,8 @@ private[tidemark] final class BeginQuery(execution: MicroBatchExecution, label: 
     val run = QueryView.Run(
       execution.outputMode == InternalOutputModes.Complete,
       conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED),
-      resumed.countsSilence)
+      resumed.countsSilence,
+      next)
     val waiting = restored.map(QueryView.Waiting(_))
     val watermarks =
       new QueryWatermarks(
@@ -91,6 +94,12 @@ private[tidemark] final class BeginQuery(execution: MicroBatchExecution, label: 
     QueryLife.Running(watermarks, sources)
   }
 
+  /** A trigger that follows at once need not be named. */
+  private def next: Situation.NextBatch = execution.trigger match {
+    case ProcessingTimeTrigger(millis) if millis >= BeginQuery.LongTriggerMillis => Situation.NextBatch.AtTrigger(millis)
+    case _ => Situation.NextBatch.Soon
+  }
+
   private def resume(start: StartOfRun, origins: OriginsOfPlan): (WatermarkEntry, Resumption) = {
     val first = SparkInternals.batch(execution)
     val previousMillis = execution.offsetLog.offsetSeqMetadataForBatchId(first.id - 1).fold(0L)(_.batchWatermarkMs)
@@ -116,4 +125,8 @@ private[tidemark] final class BeginQuery(execution: MicroBatchExecution, label: 
           "continues from Spark's watermark")
     read
   }
+}
+
+private[tidemark] object BeginQuery {
+  private val LongTriggerMillis = 1000L
 }

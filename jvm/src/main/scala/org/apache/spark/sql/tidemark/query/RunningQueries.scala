@@ -18,9 +18,13 @@ private[tidemark] object RunningQueries {
 
   // A report is often asked for just after a query has stopped.
   private val RemembersEnded = 100
-  private val ended = new java.util.LinkedHashMap[UUID, RunReport] {
+  private final class Remembered extends java.util.LinkedHashMap[UUID, RunReport] {
     override def removeEldestEntry(eldest: java.util.Map.Entry[UUID, RunReport]): Boolean = size() > RemembersEnded
   }
+  private val ended = new Remembered
+
+  // Queries that were left to Spark when they started.
+  private val passed = new Remembered
 
   def begun(takeover: Takeover, render: Render): Unit = {
     // Spark's listener bus drops events when it is too busy, also that of an end.
@@ -32,19 +36,26 @@ private[tidemark] object RunningQueries {
   def finished(runId: UUID, render: Render): Unit =
     Option(running.get(runId)).foreach { takeover =>
       // The last report is kept before the query is removed, so that a caller in between finds one.
-      takeover.view.foreach { view =>
-        val last = RunReport(view.id, view.runId, hasEnded = true, render(view))
-        ended.synchronized(ended.put(runId, last))
-      }
+      val view = takeover.view.copy(hasEnded = true)
+      val last = RunReport(view.id, view.runId, hasEnded = true, render(view))
+      ended.synchronized(ended.put(runId, last))
       if (running.remove(runId, takeover)) takeover.close()
     }
+
+  /** A query that Tidemark has seen start and has not taken over. */
+  def passedBy(view: QueryView, render: Render): Unit = {
+    val report = RunReport(view.id, view.runId, hasEnded = false, render(view))
+    passed.synchronized(passed.put(view.runId, report))
+    ()
+  }
 
   def get(runId: UUID): Option[Takeover] = Option(running.get(runId))
 
   /** The report of a query by its id or its run's, running or not long ended. */
   def report(id: UUID, render: Render): Option[String] =
     live(t => t.id == id || t.runId == id, render).nextOption().map(_.json).orElse(
-      remembered.findLast(report => report.id == id || report.runId == id).map(_.json))
+      (remembered ++ passed.synchronized(passed.values.asScala.toSeq))
+        .findLast(report => report.id == id || report.runId == id).map(_.json))
 
   /** The report of one run, running or not long ended. */
   def reportOf(runId: UUID, render: Render): Option[RunReport] =
@@ -61,8 +72,9 @@ private[tidemark] object RunningQueries {
   def knows(runId: UUID): Boolean = running.containsKey(runId) || remembered.exists(_.runId == runId)
 
   private def live(which: Takeover => Boolean, render: Render): Iterator[RunReport] =
-    running.values.asScala.filter(which).toSeq.sortBy(!_.isActive).iterator.flatMap { takeover =>
-      takeover.view.map(view => RunReport(view.id, view.runId, hasEnded = false, render(view)))
+    running.values.asScala.filter(which).toSeq.sortBy(!_.isActive).iterator.map { takeover =>
+      val view = takeover.view
+      RunReport(view.id, view.runId, hasEnded = false, render(view))
     }
 
   private def remembered: Seq[RunReport] = ended.synchronized(ended.values.asScala.toSeq)

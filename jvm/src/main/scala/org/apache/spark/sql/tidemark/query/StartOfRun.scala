@@ -94,6 +94,9 @@ private[tidemark] final class StartOfRun private (
   private def isDowntimeSilence: Boolean =
     Try(SessionConf.downtimeIsSilence(SparkInternals.session(execution).sessionState.conf)).getOrElse(false)
 
+  private def noDataBatches: Boolean =
+    SparkInternals.session(execution).sessionState.conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED)
+
   /** What the checkpoint has of the query. What cannot be read is refused when the query is planned. */
   private def recall(): Option[QueryView.RestoredEntry] = Try {
     val known = origins.get
@@ -109,7 +112,8 @@ private[tidemark] final class StartOfRun private (
       restored.fitting(known.rules),
       known,
       isRestart = lastBegun.nonEmpty,
-      Resumption.countsSilence(SparkInternals.isForWhatIsAvailable(execution), isDowntimeSilence))
+      Resumption.countsSilence(SparkInternals.isForWhatIsAvailable(execution), isDowntimeSilence),
+      beginsWithDue = entry.nonEmpty && noDataBatches && AskAtStart.goesBeyondSpark(known, execution.analyzedPlan))
   }.toOption
 }
 

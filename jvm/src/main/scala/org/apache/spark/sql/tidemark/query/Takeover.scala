@@ -19,7 +19,7 @@ import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanNote, UnionChec
 import org.apache.spark.sql.tidemark.marks.OutputMarks
 import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrders}
 import org.apache.spark.sql.tidemark.session.SessionConf
-import org.apache.spark.sql.tidemark.status.QueryView
+import org.apache.spark.sql.tidemark.status.{FirstLine, QueryView}
 import org.apache.spark.sql.tidemark.stream.{SessionRule, SparkInternals}
 
 /** One query with watermarks that Tidemark has seen start, and the decision whose watermarks it uses.
@@ -129,8 +129,8 @@ private[tidemark] final class Takeover private (
     case _ => if (hasOutputs) outputs.foreach(_.close())
   }
 
-  /** What can be said of the query, from any thread; `None` if it failed before anything was known. */
-  def view: Option[QueryView] = stateOf(current).map(state => viewOf(state.detached))
+  /** What can be said of the query, from any thread. */
+  def view: QueryView = viewOf(stateOf(current).getOrElse(QueryView.NothingKnown).detached)
 
   /** The same on the query's own thread, without a copy of its splits; `None` on other threads, and before a batch. */
   def ownView: Option[QueryView] = current match {
@@ -139,8 +139,19 @@ private[tidemark] final class Takeover private (
     case _ => None
   }
 
-  private def viewOf(state: QueryView.State): QueryView =
-    QueryView(id, runId, Option(execution.name), SessionConf.zone(confOf(execution)), findings, state)
+  private def viewOf(state: QueryView.State): QueryView = QueryView(
+    id,
+    runId,
+    Option(execution.name),
+    SessionConf.zone(confOf(execution)),
+    findings,
+    state,
+    hasEnded = !execution.isActive,
+    execution.exception.map { error =>
+      // A query may fail before it has a batch.
+      val batch = Option(execution.getLatestExecutionContext()).map(_.batchId).filter(_ >= 0)
+      QueryView.Failure(batch, FirstLine.of(error))
+    })
 
   private def stateOf(life: QueryLife): Option[QueryView.State] = life match {
     case LeftToSpark(reason) => Some(QueryView.LeftToSpark(reason))
@@ -208,6 +219,18 @@ private[tidemark] object Takeover {
       else takeover.decide()
       takeover
     }
+
+  /** What is said of a query that is not taken over. */
+  def passedBy(execution: MicroBatchExecution): QueryView = {
+    val hasWatermark = execution.analyzedPlan.exists(_.isInstanceOf[EventTimeWatermark])
+    QueryView(
+      execution.id,
+      execution.runId,
+      Option(execution.name),
+      SessionConf.zone(confOf(execution)),
+      Nil,
+      if (hasWatermark) QueryView.LeftToSpark(s"${TidemarkConf.Enabled.key}=false") else QueryView.NoWatermark)
+  }
 
   /** A query that could not be taken over, and fails when it is planned. */
   def failed(execution: MicroBatchExecution, error: TidemarkException): Takeover =

@@ -21,7 +21,11 @@ private[tidemark] final class TakeoverListener(session: classic.SparkSession, re
 
   override def onQueryStarted(event: QueryStartedEvent): Unit =
     execution(event.id, event.runId).foreach { query =>
-      try Takeover.of(query).foreach(RunningQueries.begun(_, render))
+      try
+        Takeover.of(query) match {
+          case Some(takeover) => RunningQueries.begun(takeover, render)
+          case None => RunningQueries.passedBy(Takeover.passedBy(query), render)
+        }
       catch {
         case e: TidemarkException => fail(query, e)
         case e: Throwable =>

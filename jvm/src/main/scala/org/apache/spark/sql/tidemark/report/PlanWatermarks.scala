@@ -21,7 +21,7 @@ object PlanWatermarks {
     val runs = plan.collect { case writer: StateStoreWriter => writer.stateInfo.map(_.queryRunId) }.flatten.distinct
     runs.flatMap(RunningQueries.get).flatMap { query =>
       // Spark describes the plan of each batch on the query's own thread. That must not cost a scan of the splits.
-      query.ownView.map(lines(_, scansSplits = false)).orElse(query.view.map(lines(_, scansSplits = true)))
+      query.ownView.map(lines(_, scansSplits = false)).orElse(Some(lines(query.view, scansSplits = true)))
     }.flatten.mkString("\n")
   }
 
@@ -29,7 +29,7 @@ object PlanWatermarks {
     val words = new Words(view.zone)
     val why = view.state match {
       case planned: QueryView.Planned if !scansSplits => planned.reason
-      case state => Some(Reason.of(state, System.currentTimeMillis()))
+      case _ => Some(Reason.of(view, System.currentTimeMillis()))
     }
     val inputs = view.state match {
       case planned: QueryView.Planned => new Lines(planned, words, scansSplits).all

@@ -34,11 +34,14 @@ private[tidemark] object Report {
   def json(view: QueryView): String = {
     val (engine, fields) = view.state match {
       case QueryView.LeftToSpark(reason) => "spark" -> Seq("reason" -> reason)
+      case QueryView.NoWatermark => "spark" -> Seq("reason" -> "the query has no watermark")
+      case QueryView.NothingKnown =>
+        "tidemark" -> Seq("batch" -> null, "inputs" -> list(Nil), "hints" -> list(view.findings.map(hint)), "plan" -> null)
       case QueryView.Waiting(restored) => "tidemark" -> waiting(restored, view.findings)
       case planned: QueryView.Planned => "tidemark" -> body(planned, view.findings)
     }
     val query = obj("id" -> view.id.toString, "runId" -> view.runId.toString, "name" -> view.name.orNull)
-    val why = reason(Reason.of(view.state, System.currentTimeMillis()).text(new Words(view.zone)))
+    val why = reason(Reason.of(view, System.currentTimeMillis()).text(new Words(view.zone)))
     Json.text(obj(Seq("query" -> query, "zone" -> view.zone.getId, "why" -> why, "engine" -> engine) ++ fields: _*))
   }
 

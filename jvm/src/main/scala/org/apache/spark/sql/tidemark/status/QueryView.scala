@@ -20,6 +20,8 @@ import org.apache.spark.sql.tidemark.planning.{OperatorOrder, PlanShapeBuilder}
 /** An immutable snapshot of a query, from which reports are rendered on request.
   * @param zone the session's time zone, in which people read times
   * @param findings what the check at the start has found in the plan
+  * @param hasEnded whether the run has come to its end
+  * @param failure with what error it has ended, if with one
   */
 private[tidemark] final case class QueryView(
     id: UUID,
@@ -27,7 +29,9 @@ private[tidemark] final case class QueryView(
     name: Option[String],
     zone: ZoneId,
     findings: Seq[Finding],
-    state: QueryView.State)
+    state: QueryView.State,
+    hasEnded: Boolean = false,
+    failure: Option[QueryView.Failure] = None)
 
 private[tidemark] object QueryView {
   sealed trait State {
@@ -36,6 +40,19 @@ private[tidemark] object QueryView {
       * this copies them, once for each entry.
       */
     def detached: State
+  }
+
+  /** @param batch the one that was not committed, if it is known; @param what the first line of the error */
+  final case class Failure(batch: Option[Long], what: String)
+
+  /** A query without a watermark, which Tidemark has not taken over. */
+  case object NoWatermark extends State {
+    override def detached: NoWatermark.type = this
+  }
+
+  /** A query that has failed before anything was read of its checkpoint. */
+  case object NothingKnown extends State {
+    override def detached: NothingKnown.type = this
   }
 
   final case class LeftToSpark(reason: String) extends State {
@@ -53,6 +70,7 @@ private[tidemark] object QueryView {
     * @param hints what a user should know of the query, though it runs
     * @param run its output mode, whether it runs no-data batches, and whether its time counts as silence
     * @param lastRows of each operator's input its rows in the last batch that had any rows
+    * @param recentRows the same of the last few batches that had any rows of the input, the oldest first
     * @param totals of each input, after the last batch
     * @param reason why nothing comes out, after the last batch for which that was worked out
     * @param outputs what the query has noted of its own time
@@ -69,6 +87,7 @@ private[tidemark] object QueryView {
       hints: Seq[TidemarkError],
       run: Run,
       lastRows: Map[Input, Situation.Rows] = Map.empty,
+      recentRows: Map[Input, Vector[Situation.Rows]] = Map.empty,
       totals: Map[OriginName, Totals] = Map.empty,
       reason: Option[Verdict] = None,
       outputs: Seq[OutputMarks.Status] = Nil,
@@ -99,6 +118,9 @@ private[tidemark] object QueryView {
         known: KnownState): Planned = copy(
       known = known,
       lastRows = if (rows.exists(_._2.all > 0)) rows else lastRows,
+      recentRows = recentRows ++ rows.collect {
+        case (input, now) if now.all > 0 => input -> (recentRows.getOrElse(input, Vector.empty) :+ now).takeRight(Recent)
+      },
       totals = QueryView.totalsOf(entry),
       snapshot = snapshot.copy(entry = entry, decision = entry.standing, decidedAt = None),
       lateRows = totals(lateRows, late.dropped, batch),
@@ -129,6 +151,9 @@ private[tidemark] object QueryView {
     name -> Totals.of(state)
   }
 
+  // Over how many batches rows count that are lost again and again.
+  private val Recent = 20
+
   val noLateRows: Map[Input, LateRows.Total] = Map.empty
 
   /** @param plan the query's plan in the last batch
@@ -145,6 +170,9 @@ private[tidemark] object QueryView {
 
     /** The watermarks by which the next batch evicts state. */
     lazy val levels: OperatorWatermarks = Propagation.levels(plan.shape, decision)
+
+    /** Those by which the last batch has evicted it that has ended. */
+    lazy val used: OperatorWatermarks = Propagation.levels(plan.shape, entry.decision)
 
     /** The splits of an origin at the time of the decision, and not when the last batch ended. */
     def splits(planOrigin: PlanOrigin): Splits = decidedAt.fold(entry.splitsOf(planOrigin.name)) { at =>
@@ -181,16 +209,23 @@ private[tidemark] object QueryView {
   /** @param emitsAll whether every batch emits all results (output mode complete)
     * @param runsNoDataBatches whether a batch runs when something is due and no row has arrived
     * @param countsSilence whether the time of this run may make an input idle
+    * @param next when a batch may begin after the last one
     */
-  final case class Run(emitsAll: Boolean, runsNoDataBatches: Boolean, countsSilence: Boolean)
+  final case class Run(
+      emitsAll: Boolean,
+      runsNoDataBatches: Boolean,
+      countsSilence: Boolean,
+      next: Situation.NextBatch = Situation.NextBatch.Soon)
 
   /** @param entry that of the last committed batch
     * @param isRestart whether an earlier run has begun a batch
     * @param countsSilence whether the time of this run may make an input idle
+    * @param beginsWithDue whether the run begins with what is due, also if no row has arrived
     */
   final case class RestoredEntry(
       entry: WatermarkEntry,
       origins: OriginsOfPlan,
       isRestart: Boolean,
-      countsSilence: Boolean)
+      countsSilence: Boolean,
+      beginsWithDue: Boolean = false)
 }

@@ -13,14 +13,24 @@ import org.apache.spark.sql.tidemark.marks.NotedView
 private[tidemark] object Reason {
 
   /** @param nowMillis the wall clock */
-  def of(state: QueryView.State, nowMillis: Long): Verdict = state match {
-    case QueryView.LeftToSpark(reason) => Verdict.LeftToSpark(reason)
-    case QueryView.Waiting(restored) => Verdict.NoBatchYet(restored.isRestart)
-    case planned: QueryView.Planned if planned.snapshot.entry.batch < 0 => Verdict.NoBatchYet(isRestart = false)
-    case planned: QueryView.Planned => Diagnosis.of(situation(planned, nowMillis))
+  def of(view: QueryView, nowMillis: Long): Verdict = (view.failure, view.state) match {
+    case (Some(failure), planned: QueryView.Planned) =>
+      Diagnosis.ofFailed(situation(planned, nowMillis, hasEnded = true), failure.batch, failure.what)
+    case (Some(failure), _) => Verdict.Failed(failure.batch, failure.what, None)
+    case (None, state) => of(state, nowMillis, view.hasEnded)
   }
 
-  private def situation(query: QueryView.Planned, nowMillis: Long): Situation = {
+  /** @param hasEnded whether no further batch of the run comes */
+  def of(state: QueryView.State, nowMillis: Long, hasEnded: Boolean = false): Verdict = state match {
+    case QueryView.LeftToSpark(reason) => Verdict.LeftToSpark(reason)
+    case QueryView.NoWatermark => Verdict.NoWatermark
+    case QueryView.NothingKnown => Verdict.NoBatchYet(isRestart = false)
+    case QueryView.Waiting(restored) => Verdict.NoBatchYet(restored.isRestart, restored.beginsWithDue)
+    case planned: QueryView.Planned if planned.snapshot.entry.batch < 0 => Verdict.NoBatchYet(isRestart = false)
+    case planned: QueryView.Planned => Diagnosis.of(situation(planned, nowMillis, hasEnded))
+  }
+
+  private def situation(query: QueryView.Planned, nowMillis: Long, hasEnded: Boolean): Situation = {
     val snapshot = query.snapshot
     val shape = snapshot.plan.shape
     Situation(
@@ -34,7 +44,10 @@ private[tidemark] object Reason {
       nowMillis,
       query.run.emitsAll,
       query.run.runsNoDataBatches,
-      query.run.countsSilence)
+      query.run.countsSilence,
+      Some(snapshot.used),
+      query.recentRows,
+      if (hasEnded) Situation.NextBatch.InNextRun else query.run.next)
   }
 
   private def waiting(held: KnownState.Held): Option[Situation.Held] = held.micros.map { case (first, last) =>

@@ -10,7 +10,7 @@ import scala.xml.Node
 import io.tidemark.core.why.Words
 
 import jakarta.servlet.http.HttpServletRequest
-import org.json4s.{JArray, JNothing, JValue}
+import org.json4s.{JArray, JNothing, JString, JValue}
 import org.json4s.jackson.JsonMethods
 
 import org.apache.spark.sql.tidemark.status.RunReport
@@ -87,10 +87,12 @@ private[tidemark] object EventTimeTab {
   }
 
   private def status(report: RunReport): String =
-    if (report.hasEnded) "ENDED" else if (report.loggedMillis.isEmpty) "RUNNING" else "END NOT LOGGED"
+    if (report.hasEnded) (if (hasFailed(report)) "FAILED" else "ENDED") else if (report.loggedMillis.isEmpty) "RUNNING" else "END NOT LOGGED"
+
+  private def hasFailed(report: RunReport): Boolean = json(report) \ "why" \ "code" == JString("FAILED")
 
   private def ending(report: RunReport): String =
-    if (report.hasEnded) "This run has ended."
+    if (report.hasEnded) (if (hasFailed(report)) "This run has failed." else "This run has ended.")
     else report.loggedMillis.fold("This run has not ended.") { millis =>
       s"The end of this run is not in the event log. Its last report there is of ${utc.at(millis)}."
     }
