@@ -173,8 +173,15 @@ def report(query: StreamingQuery | str, *, spark: SparkSession | None = None) ->
             "query": _unknown(asked),
             "batch": None,
             "engine": "spark",
-            "reason": "Tidemark does not know this query: it has no watermark, failed at its "
-            "start, or ended long ago",
+            "why": {
+                "code": "UNKNOWN_QUERY",
+                "sentence": "This application has no report of the query. It keeps those of the last "
+                "100 queries that have ended.",
+                "fix": None,
+                "held_by": None,
+                "is_trouble": False,
+            },
+            "reason": "there is no report of the query in this application",
             "inputs": [],
             "hints": [],
             "plan": None,

@@ -3,7 +3,7 @@ package io.tidemark
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.tidemark.exec.{NoteTimeStrategy, OperatorInputStrategy, PlanWatermarks, SplitByStrategy}
 import org.apache.spark.sql.tidemark.exec.calls.{AsyncMapStrategy, SeeCalls}
-import org.apache.spark.sql.tidemark.exec.order.{InOrderStrategy, LimitKnownOrders}
+import org.apache.spark.sql.tidemark.exec.order.{EndOrders, InOrderStrategy}
 import org.apache.spark.sql.tidemark.functions.{
   CheckEventTimePlacement,
   CheckKeyedCalls,
@@ -60,7 +60,7 @@ import org.apache.spark.sql.tidemark.ui.ListenForQueries
   *   each plan           columnar        asynchronous calls counted
   *   each batch          columnar        late and eviction watermarks written into the plan
   *                                       functions of groups, and deduplications, sorted by event time or as read
-  *                                       no more said of an order than the columns can say that are left
+  *                                       nothing said of an order at the end of a plan
   *                                       queries that have lost their order refused, if that is asked for
   * }}}
   */
@@ -107,7 +107,7 @@ class TidemarkExtension extends (SparkSessionExtensions => Unit) {
     PlanWatermarks.inject(extensions)
     extensions.injectColumnar(_ => SeeCalls)
     extensions.injectColumnar(_ => SortByEventTime)
-    extensions.injectColumnar(_ => LimitKnownOrders)
+    extensions.injectColumnar(_ => EndOrders)
     extensions.injectColumnar(new RequireOrder(_))
     extensions.injectColumnar(new ApplyWatermarks(_))
   }

@@ -30,7 +30,6 @@ final class Diagnosis private (of: Situation) {
     case _ => false
   }
 
-
   private def watermarksOf(shape: PlanShape): Seq[InputWatermarks] =
     PlanShape.inputsOf(shape).flatMap(of.watermarks.inputs.get)
 
@@ -229,7 +228,8 @@ final class Diagnosis private (of: Situation) {
 
   /** Nothing that could be done for an input would let this operator evict its state. */
   private def neverEvictsItself(waiting: Waiting): Option[Verdict] = waiting.shape match {
-    case join: PlanShape.Join if join.emitsAtOnce => neverEvicts(waiting).filter(_.operator.name == waiting.operator.name)
+    case join: PlanShape.Join if join.emitsAtOnce =>
+      neverEvicts(waiting).filter(_.operator.name == waiting.operator.name)
     case stateful: PlanShape.Stateful if stateful.emitsAtOnce && stateful.eviction == PlanShape.Eviction.Never =>
       Some(Verdict.NeverEvicts(waiting.operator, None))
     case _ => None
@@ -280,7 +280,8 @@ final class Diagnosis private (of: Situation) {
     Verdict.Failed(
       batch,
       what,
-      operators.headOption.map(waiting => waiting.operator -> of.emitted.flatMap(waiting.emittedBy(_).millis).filter(_ > 0)))
+      operators.headOption.map(waiting =>
+        waiting.operator -> of.emitted.flatMap(waiting.emittedBy(_).millis).filter(_ > 0)))
 
   private def operator(shape: PlanShape): Verdict.Operator = {
     val input = PlanShape.inputsOf(shape).headOption

@@ -93,7 +93,8 @@ object Verdict {
       extends Verdict("NO_BATCH_YET", isTrouble = false) {
     def sentence(words: Words): String =
       if (!isRestart) "No batch has ended yet."
-      else if (beginsWithDue) "No batch has run since the restart. One runs when something is due, or when a row arrives."
+      else if (beginsWithDue)
+        "No batch has run since the restart. One runs when something is due, or when a row arrives."
       else "No batch has run since the restart. One runs when a row arrives, and not before."
   }
 
@@ -171,7 +172,8 @@ object Verdict {
       s"${Words.grouped(late)} of the ${counted(all, "row")} of the last $batches batches were late at $operator, " +
         s"by up to ${length(mostMillis)}, and were dropped."
     override def fix(words: Words): Option[String] = {
-      val delay = delayMillis.fold("a longer delay")(needed => s"a delay of ${atLeast(needed)}, which would have kept them")
+      val delay =
+        delayMillis.fold("a longer delay")(needed => s"a delay of ${atLeast(needed)}, which would have kept them")
       Some(if (isSplit) s"using $delay" else s"using split_by, if they are of some parts of the input, or $delay")
     }
   }

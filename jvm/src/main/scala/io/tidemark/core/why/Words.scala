@@ -52,7 +52,8 @@ object Words {
 
   /** A length of time that is no shorter, by at most two units, so that it can be used as one. */
   def atLeast(millis: Long): String = {
-    val unit = if (millis >= 24 * 3600000L) 3600000L else if (millis >= 3600000L) 60000L else if (millis >= 60000L) 1000L else 1L
+    val unit =
+      if (millis >= 24 * 3600000L) 3600000L else if (millis >= 3600000L) 60000L else if (millis >= 60000L) 1000L else 1L
     length(Math.floorDiv(millis + unit - 1, unit) * unit)
   }
 

@@ -96,7 +96,8 @@ private[tidemark] final class BeginQuery(execution: MicroBatchExecution, label: 
 
   /** A trigger that follows at once need not be named. */
   private def next: Situation.NextBatch = execution.trigger match {
-    case ProcessingTimeTrigger(millis) if millis >= BeginQuery.LongTriggerMillis => Situation.NextBatch.AtTrigger(millis)
+    case ProcessingTimeTrigger(millis) if millis >= BeginQuery.LongTriggerMillis =>
+      Situation.NextBatch.AtTrigger(millis)
     case _ => Situation.NextBatch.Soon
   }
 

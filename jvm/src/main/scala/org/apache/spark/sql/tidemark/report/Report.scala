@@ -36,7 +36,8 @@ private[tidemark] object Report {
       case QueryView.LeftToSpark(reason) => "spark" -> Seq("reason" -> reason)
       case QueryView.NoWatermark => "spark" -> Seq("reason" -> "the query has no watermark")
       case QueryView.NothingKnown =>
-        "tidemark" -> Seq("batch" -> null, "inputs" -> list(Nil), "hints" -> list(view.findings.map(hint)), "plan" -> null)
+        "tidemark" ->
+          Seq("batch" -> null, "inputs" -> list(Nil), "hints" -> list(view.findings.map(hint)), "plan" -> null)
       case QueryView.Waiting(restored) => "tidemark" -> waiting(restored, view.findings)
       case planned: QueryView.Planned => "tidemark" -> body(planned, view.findings)
     }

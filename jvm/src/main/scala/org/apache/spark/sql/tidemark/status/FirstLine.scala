@@ -11,7 +11,8 @@ private[tidemark] object FirstLine {
     */
   def of(error: Throwable): String = {
     val causes = Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(50).toSeq
-    val cause = causes.find(_.isInstanceOf[TidemarkException]).orElse(causes.findLast(hasMessage)).getOrElse(causes.last)
+    val cause =
+      causes.find(_.isInstanceOf[TidemarkException]).orElse(causes.findLast(hasMessage)).getOrElse(causes.last)
     val lines = Option(cause.getMessage).toSeq.flatMap(_.linesIterator.map(_.stripTrailing)).filter(_.nonEmpty)
     val raised = lines.lastIndexWhere(_.contains(PythonTraceback)) match {
       case -1 => None

@@ -119,7 +119,8 @@ private[tidemark] object QueryView {
       known = known,
       lastRows = if (rows.exists(_._2.all > 0)) rows else lastRows,
       recentRows = recentRows ++ rows.collect {
-        case (input, now) if now.all > 0 => input -> (recentRows.getOrElse(input, Vector.empty) :+ now).takeRight(Recent)
+        case (input, now) if now.all > 0 =>
+          input -> (recentRows.getOrElse(input, Vector.empty) :+ now).takeRight(Recent)
       },
       totals = QueryView.totalsOf(entry),
       snapshot = snapshot.copy(entry = entry, decision = entry.standing, decidedAt = None),

@@ -87,7 +87,8 @@ private[tidemark] object EventTimeTab {
   }
 
   private def status(report: RunReport): String =
-    if (report.hasEnded) (if (hasFailed(report)) "FAILED" else "ENDED") else if (report.loggedMillis.isEmpty) "RUNNING" else "END NOT LOGGED"
+    if (report.hasEnded) (if (hasFailed(report)) "FAILED" else "ENDED")
+    else if (report.loggedMillis.isEmpty) "RUNNING" else "END NOT LOGGED"
 
   private def hasFailed(report: RunReport): Boolean = json(report) \ "why" \ "code" == JString("FAILED")
 

@@ -18,7 +18,8 @@ private[view] object Cause {
   case object ClockAhead extends Kind("a clock is far ahead")
 
   /** The codes of the sentences in which an input is named, but holds nothing. */
-  val others: Map[String, Kind] = Map("FAR_AHEAD" -> Ahead, "ALL_LATE" -> Ahead, "SOME_LATE" -> Ahead, "CLOCK_FAR_AHEAD" -> ClockAhead)
+  val others: Map[String, Kind] =
+    Map("FAR_AHEAD" -> Ahead, "ALL_LATE" -> Ahead, "SOME_LATE" -> Ahead, "CLOCK_FAR_AHEAD" -> ClockAhead)
 
   /** `None` if the sentence is about no input. */
   def of(report: Fields): Option[Cause] = {

@@ -25,7 +25,8 @@ class TrueSentenceSuite extends ReasonTest {
     why.get("code").asText -> why.get("sentence").asText
   }
 
-  private def hourly(rows: DataFrame): DataFrame = counted(withWatermark(rows, "time", "10 minutes", keyed("orders")), "time")
+  private def hourly(rows: DataFrame): DataFrame =
+    counted(withWatermark(rows, "time", "10 minutes", keyed("orders")), "time")
 
   private def started(df: DataFrame, trigger: Trigger = Trigger.ProcessingTime(0))(
       sink: (Dataset[Row], Long) => Unit): StreamingQuery =
@@ -41,7 +42,8 @@ class TrueSentenceSuite extends ReasonTest {
       assert(emitted === 0)
       val (code, sentence) = reasonOf(query)
       assert(code === "FLOWING")
-      assert(sentence.startsWith("What is due at aggregation #0 up to 2024-03-01T11:55:00Z, 10 minutes behind the latest event "))
+      assert(sentence.startsWith(
+        "What is due at aggregation #0 up to 2024-03-01T11:55:00Z, 10 minutes behind the latest event "))
       assert(sentence.contains(" is emitted at the next trigger: there is one every 1 hour."))
     } finally query.stop()
     assert(reasonOf(query)._2.contains(" is emitted when the query is started again."))
@@ -110,7 +112,9 @@ class TrueSentenceSuite extends ReasonTest {
   test("rows that are lost again and again are trouble, and a delay that keeps them is named") {
     def run(delay: String): (JsonNode, Long) = {
       val (stream, rows) = bare("time")
-      val query = started(counted(withWatermark(rows, "time", delay, keyed("orders")), "time"))((batch, _) => { batch.count(); () })
+      val query = started(counted(withWatermark(rows, "time", delay, keyed("orders")), "time"))((batch, _) => {
+        batch.count(); ()
+      })
       try {
         for (k <- 0 until 14) {
           stream.addData((1, at(s"${10 + k / 2}:${k % 2 * 3}5")), (2, at(s"${5 + k / 2}:${k % 2 * 3}5")))
@@ -124,8 +128,10 @@ class TrueSentenceSuite extends ReasonTest {
     assert(late === 13)
     assert(why.get("code").asText === "SOME_LATE")
     assert(why.get("held_by").asText === "orders")
-    assert(why.get("sentence").asText.startsWith("13 of the 28 rows of the last 14 batches were late at aggregation #0, by up to "))
-    val delay = ".* or a delay of (.*), which would have kept them".r.findFirstMatchIn(why.get("fix").asText).get.group(1)
+    assert(why.get(
+      "sentence").asText.startsWith("13 of the 28 rows of the last 14 batches were late at aggregation #0, by up to "))
+    val delay =
+      ".* or a delay of (.*), which would have kept them".r.findFirstMatchIn(why.get("fix").asText).get.group(1)
     // The advice holds: with that delay none of them is lost.
     assert(run(delay)._2 === 0, delay)
   }
@@ -149,7 +155,9 @@ class TrueSentenceSuite extends ReasonTest {
     val (orders, allOrders) = bare("time")
     val (payments, allPayments) = bare("paid")
     val joined = withWatermark(allOrders, "time", "10 minutes", keyed("orders"))
-      .join(withWatermark(allPayments.withColumnRenamed("id", "of"), "paid", "10 minutes", keyed("payments")), $"id" === $"of")
+      .join(
+        withWatermark(allPayments.withColumnRenamed("id", "of"), "paid", "10 minutes", keyed("payments")),
+        $"id" === $"of")
     val query = started(joined)((batch, _) => { batch.count(); () })
     try {
       orders.addData((1, at("10:05")), (2, at("13:05")))
