@@ -1,9 +1,15 @@
 package io.tidemark
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.tidemark.exec.{NoteTimeStrategy, OperatorInputStrategy, PlanWatermarks, SplitByStrategy}
+import org.apache.spark.sql.tidemark.exec.{
+  EndOrders,
+  NoteTimeStrategy,
+  OperatorInputStrategy,
+  PlanWatermarks,
+  SplitByStrategy
+}
 import org.apache.spark.sql.tidemark.exec.calls.{AsyncMapStrategy, SeeCalls}
-import org.apache.spark.sql.tidemark.exec.order.{EndOrders, InOrderStrategy}
+import org.apache.spark.sql.tidemark.exec.order.InOrderStrategy
 import org.apache.spark.sql.tidemark.functions.{
   CheckEventTimePlacement,
   CheckKeyedCalls,

@@ -17,7 +17,7 @@ import io.tidemark.core.plan.{Decision, Floors}
 import io.tidemark.core.splits.{SplitChanges, Splits}
 
 /** The bytes of an [[WatermarkEntry]] in the checkpoint: [[SectionFormat]] of its parts. An entry with writers of a mark
-  * log, or whose splits have all become later at once, is of format version 2, because version 1 would not know what it
+  * log, or whose splits have all become later together, is of format version 2, because version 1 would not know what it
   * leaves out. Any other is of version 1.
   *
   * An entry has all splits of every origin. If there are many, it has those that differ from the entry of the batch

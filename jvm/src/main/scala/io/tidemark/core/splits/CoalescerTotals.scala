@@ -8,7 +8,7 @@ package io.tidemark.core.splits
   * @param lastActive the last time at which any input was observed, or added; `Long.MinValue` if there is no input
   * @param lastRows the last time at which an input with a clock was observed; `Long.MinValue` if none has a clock
   * @param earliest no active input was last observed before this time. It may be too early, never too late
-  * @param later by how much the last active times of all inputs have become later at once, ms
+  * @param later by how much the last active times of all inputs have become later together, ms
   */
 private[core] final case class CoalescerTotals(
     size: Int,

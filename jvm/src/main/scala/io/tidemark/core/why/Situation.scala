@@ -118,7 +118,7 @@ object Situation {
     /** @param everyMillis the interval between two triggers */
     final case class AtTrigger(everyMillis: Long) extends NextBatch
 
-    /** The query has ended, or ends by itself when it has read what was there. */
+    /** The query has ended, or ends by itself when it has read what had arrived. */
     case object InNextRun extends NextBatch
   }
 

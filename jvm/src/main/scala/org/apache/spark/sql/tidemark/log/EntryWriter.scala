@@ -107,8 +107,8 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
     }
   }
 
-  /** The entry that the batch of `entry` has already. One that belongs to another batch of this number, was decided
-    * otherwise or cannot be read, is deleted: its batch was never committed.
+  /** The entry that the batch of `entry` has already. An entry that belongs to another batch of this number, was
+    * decided otherwise or cannot be read, is deleted: its batch was never committed.
     */
   private def existing(entry: WatermarkEntry): Option[WatermarkEntry] = {
     val batch = entry.batch

@@ -29,7 +29,7 @@ private[planning] object WidenInput {
       other.children.zipWithIndex.foldLeft(other) { case (node, (child, place)) =>
         val wide = widened(child, needed)
         val more = wide.output.filter(column => needed.contains(column) && !node.outputSet.contains(column))
-        // A column that is there already comes out by itself.
+        // A column that exists already comes out by itself.
         if (more.isEmpty && (wide eq child)) node
         else passing(node.withNewChildren(node.children.updated(place, wide)), more).getOrElse(node)
       }

@@ -6,13 +6,11 @@ import io.tidemark.TidemarkException
 import io.tidemark.core.OperatorId
 import io.tidemark.core.plan.OperatorWatermarks
 
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StateStoreWriter
 import org.apache.spark.sql.execution.streaming.runtime._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.check.StaticPlan
-import org.apache.spark.sql.tidemark.columns.{InOrder, OriginsOfPlan, PlanNote}
 import org.apache.spark.sql.tidemark.stream.SparkInternals
 import org.apache.spark.sql.tidemark.stream.SparkTypes.ErrorNotifier
 
@@ -108,12 +106,6 @@ private[tidemark] final class AskAtStart(
 }
 
 private[tidemark] object AskAtStart {
-
-  /** Whether a query uses something of Tidemark, so that more may be due than Spark knows. */
-  def goesBeyondSpark(origins: OriginsOfPlan, plan: LogicalPlan): Boolean =
-    origins.all.exists(origin => origin.needsTidemark.nonEmpty || origin.rules.idleAfterMillis.nonEmpty) ||
-      PlanNote.areIn(plan) ||
-      plan.exists(_.isInstanceOf[InOrder])
 
   /** Whether an operator wants another batch although no watermark has advanced: its timers follow the clock. A run that ends
     * by itself would never end.

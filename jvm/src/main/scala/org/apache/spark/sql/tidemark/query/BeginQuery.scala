@@ -94,7 +94,7 @@ private[tidemark] final class BeginQuery(execution: MicroBatchExecution, label: 
     QueryLife.Running(watermarks, sources)
   }
 
-  /** A trigger that follows at once need not be named. */
+  /** A trigger that follows immediately need not be named. */
   private def next: Situation.NextBatch = execution.trigger match {
     case ProcessingTimeTrigger(millis) if millis >= BeginQuery.LongTriggerMillis =>
       Situation.NextBatch.AtTrigger(millis)

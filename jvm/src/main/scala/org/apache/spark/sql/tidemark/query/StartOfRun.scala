@@ -113,7 +113,7 @@ private[tidemark] final class StartOfRun private (
       known,
       isRestart = lastBegun.nonEmpty,
       Resumption.countsSilence(SparkInternals.isForWhatIsAvailable(execution), isDowntimeSilence),
-      beginsWithDue = entry.nonEmpty && noDataBatches && AskAtStart.goesBeyondSpark(known, execution.analyzedPlan))
+      beginsWithDue = entry.nonEmpty && noDataBatches && BeyondSpark.isUsed(known, execution.analyzedPlan))
   }.toOption
 }
 

@@ -183,7 +183,7 @@ private[tidemark] final class Takeover private (
 
   /** The watermarks of a query that uses something of Tidemark. Any other query runs batch for batch as in stock Spark. */
   def goingBeyondSpark: Option[QueryWatermarks] = {
-    def goesBeyond(origins: OriginsOfPlan) = AskAtStart.goesBeyondSpark(origins, execution.analyzedPlan)
+    def goesBeyond(origins: OriginsOfPlan) = BeyondSpark.isUsed(origins, execution.analyzedPlan)
     current match {
       // Without an entry the run continues from Spark's watermark, once it has rows.
       case Started(start, _) if !(start.hasEntry && start.origins.toOption.exists(goesBeyond)) => None

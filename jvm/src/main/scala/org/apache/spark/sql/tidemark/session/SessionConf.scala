@@ -13,6 +13,8 @@ import org.apache.spark.sql.internal.SQLConf
 
 /** Reads Tidemark's settings from a session. */
 private[tidemark] object SessionConf {
+  private val OwnRules = "org.apache.spark.sql.tidemark."
+
   def enabled(conf: SQLConf): Boolean = read(conf, TidemarkConf.Enabled)
   def idleAfter(conf: SQLConf): Option[Long] = read(conf, TidemarkConf.IdleAfter)
   def onReturn(conf: SQLConf): OnReturn = read(conf, TidemarkConf.OnReturnOfSplit)
@@ -47,8 +49,19 @@ private[tidemark] object SessionConf {
       Some(s"${SQLConf.STREAMING_MULTIPLE_WATERMARK_POLICY.key}=max")
     else None
 
-  /** Refuses a key that begins like one of Tidemark's settings and is not one. */
-  def requireKnown(conf: SQLConf): Unit = mistyped(conf).foreach(error => throw new TidemarkException(error))
+  /** Refuses a key that begins like one of Tidemark's settings and is not one, and a setting of Spark's that takes Tidemark's
+    * own rules away.
+    */
+  def requireKnown(conf: SQLConf): Unit =
+    mistyped(conf).orElse(excluded(conf)).foreach(error => throw new TidemarkException(error))
+
+  private def excluded(conf: SQLConf): Option[TidemarkError] =
+    conf.getConf(SQLConf.OPTIMIZER_EXCLUDED_RULES).filter(_.contains(OwnRules)).map { rules =>
+      TidemarkError.InvalidSetting(
+        SQLConf.OPTIMIZER_EXCLUDED_RULES.key,
+        rules,
+        Seq("a list without the rules of Tidemark, which a query with watermarks needs"))
+    }
 
   /** The first problem with the settings of a session, even if nothing has read them yet. */
   def problem(conf: SQLConf): Option[TidemarkError] =

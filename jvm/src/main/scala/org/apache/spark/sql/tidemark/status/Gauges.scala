@@ -137,6 +137,9 @@ private[tidemark] object Gauges {
   // Those that Spark's sinks show, with the system that shows them.
   private val shown = mutable.LinkedHashMap.empty[Gauges, MetricsSystem]
 
+  /** The sources that Spark's sinks show. */
+  def names: Seq[String] = shown.synchronized(shown.keys.map(_.sourceName).toSeq)
+
   /** Adds the gauges to those that Spark's sinks show; the result takes them away. */
   def register(gauges: Gauges): () => Unit = shown.synchronized {
     val system = SparkEnv.get.metricsSystem

@@ -8,6 +8,7 @@ import org.apache.spark.sql.{DataFrame, Dataset, Row}
 import org.apache.spark.sql.execution.SimpleMode
 import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, StreamingQueryWrapper}
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.tidemark.columns.OperatorInput
 import org.apache.spark.sql.tidemark.support.TwoStreams
@@ -42,6 +43,21 @@ class AroundQueriesSuite extends TwoStreams {
         assert(seen.asScala.map(_.split(' ').last).toSeq === Seq("[ta,2]"))
       } finally query.stop()
     }
+  }
+
+  test("a setting of Spark's that takes Tidemark's rules away is refused by its name") {
+    val rule = "org.apache.spark.sql.tidemark.optimizer.InsertOperatorInputs"
+    withSQLConf(SQLConf.OPTIMIZER_EXCLUDED_RULES.key -> s"a.b.C,$rule")(withTempDir { checkpoint =>
+      val inputs = new Inputs
+      val query = start(outerJoinAndCounts(inputs.a, inputs.b), checkpoint)(readAll)
+      inputs.step(1 -> "10:00")()()
+      val refused = refusalOf(query.processAllAvailable())
+      assertRefusal(
+        refused,
+        "INVALID_SETTING",
+        "setting" -> SQLConf.OPTIMIZER_EXCLUDED_RULES.key,
+        "value" -> s"a.b.C,$rule")
+    })
   }
 
   private def explained(df: DataFrame): String = df.queryExecution.explainString(SimpleMode)

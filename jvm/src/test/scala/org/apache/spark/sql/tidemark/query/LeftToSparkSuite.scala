@@ -123,15 +123,18 @@ class LeftToSparkSuite extends RefusalsTest {
     }
   }
 
-  test("stock Spark runs a query without a report if Tidemark is disabled") {
+  test("stock Spark runs a query if Tidemark is disabled, and its report says so") {
     withSQLConf(TidemarkConf.Enabled.key -> "false") {
       val (stream, events) = timed("t", "0 seconds")
       testStream(counted(events, "t").select($"count"))(
         AddData(stream, 1 -> at("10:00"), 2 -> at("10:30")),
         ProcessAllAvailable(),
         CheckNewAnswer(1L),
-        Execute(query =>
-          assert(RunningQueries.report(query.runId, Report.json).isEmpty && RunningQueries.get(query.runId).isEmpty)))
+        Execute { query =>
+          assert(RunningQueries.get(query.runId).isEmpty)
+          val report = RunningQueries.report(query.runId, Report.json).get
+          assert(report.contains("Watermarks are Spark's own here: spark.tidemark.enabled=false."))
+        })
     }
   }
 

@@ -256,7 +256,7 @@ class StartChangesNothingSuite extends TwoStreams {
               Seq(first, second).filter(_ != null).foreach(_.stop())
               MortalFileSystem.before = (_, _) => ()
             }
-            // A restart goes on with what is there.
+            // A restart goes on with what exists.
             run(sink, query, checkpoint) { running =>
               put("12:30")
               running.processAllAvailable()

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.tidemark.exec.order
+package org.apache.spark.sql.tidemark.exec
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCo
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.tidemark.exec.PassThroughCodegen
+import org.apache.spark.sql.tidemark.exec.order.InOrderExec
 
 /** Says nothing of the order of its rows, and leaves them as they are.
   *
