@@ -127,6 +127,8 @@ def test_the_report_states_that_a_query_has_no_watermark(
     stepper = run(feed("events", "id LONG").stream())
     shown = tidemark.report(stepper.query, spark=spark)
     assert shown.to_dict()["engine"] == "spark"
+    assert shown.to_dict()["why"]["code"] == "NO_WATERMARK"
+    assert str(shown).startswith("The query has no watermark")
     assert "it has no watermark" in str(shown)
 
 

@@ -33,11 +33,9 @@ private[tidemark] object Report {
 
   def json(view: QueryView): String = {
     val (engine, fields) = view.state match {
-      case QueryView.LeftToSpark(reason) => "spark" -> Seq("reason" -> reason)
-      case QueryView.NoWatermark => "spark" -> Seq("reason" -> "the query has no watermark")
-      case QueryView.NothingKnown =>
-        "tidemark" ->
-          Seq("batch" -> null, "inputs" -> list(Nil), "hints" -> list(view.findings.map(hint)), "plan" -> null)
+      case QueryView.LeftToSpark(reason) => "spark" -> (("reason" -> reason) +: nothing(view.findings))
+      case QueryView.NoWatermark => "spark" -> (("reason" -> "it has no watermark") +: nothing(view.findings))
+      case QueryView.NothingKnown => "tidemark" -> nothing(view.findings)
       case QueryView.Waiting(restored) => "tidemark" -> waiting(restored, view.findings)
       case planned: QueryView.Planned => "tidemark" -> body(planned, view.findings)
     }
@@ -45,6 +43,10 @@ private[tidemark] object Report {
     val why = reason(Reason.of(view, System.currentTimeMillis()).text(new Words(view.zone)))
     Json.text(obj(Seq("query" -> query, "zone" -> view.zone.getId, "why" -> why, "engine" -> engine) ++ fields: _*))
   }
+
+  /** Of a query whose watermarks are not known. */
+  private def nothing(findings: Seq[Finding]): Seq[(String, Any)] =
+    Seq("batch" -> null, "inputs" -> list(Nil), "hints" -> list(findings.map(hint)), "plan" -> null)
 
   private def reason(why: ReasonText): AnyRef = obj(
     "code" -> why.code,

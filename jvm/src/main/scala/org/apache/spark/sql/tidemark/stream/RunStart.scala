@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
   * a batch is to read, in one step. If several runs try to begin a batch, the log has the time of the one that did.
   */
 private[tidemark] object RunStart {
-  private val Key = "spark.tidemark.runStartMillis"
+  private val Key = "tidemark.runStartMillis"
 
   /** When the run began that has begun a batch (ms); `None` if it has not said so. */
   def of(execution: MicroBatchExecution, batch: Long): Option[Long] =
