@@ -171,8 +171,8 @@ def test_a_call_that_ignores_its_cancelling_keeps_its_slot(monkeypatch: pytest.M
             except asyncio.CancelledError:
                 continue
 
-    with raising("ASYNC_SLOTS_STUCK", slots="all 2 slots"):
-        call_all(call, [[0, 1, 2, 3]], concurrency=2, timeout=0.05, on_error=lost)
+    with raising("ASYNC_SLOTS_STUCK", slots="all 2 slots", seconds=0.05):
+        call_all(call, [[0, 1, 2, 3]], concurrency=2, timeout=0.05, on_error=lost, patience=0.0)
     assert begun == [0, 1]
 
 
@@ -211,7 +211,8 @@ def test_when_all_threads_are_stuck_the_task_ends_and_has_begun_no_other_call() 
         return value
 
     before = set(threading.enumerate())
-    worker = Worker(rules(concurrency=2, timeout=0.1, on_error=lost), call, False, None, IDS, STATS)
+    own = rules(concurrency=2, timeout=0.1, on_error=lost)
+    worker = Worker(own, call, False, None, IDS, STATS, patience=0.0)
     try:
         with pytest.raises(TidemarkError) as raised:
             list(results([[(NO_KEY, (value,)) for value in range(9)]], lambda: worker))
@@ -237,7 +238,8 @@ def test_calls_that_outlive_their_task_keep_their_slots_in_the_next_one() -> Non
     def task(*values: int, origin: str = "one", timeout: float = 60.0) -> list[Any]:
         own = rules(concurrency=2, timeout=timeout, on_error=lost, origin=origin)
         rows = [[(NO_KEY, (value,)) for value in values]]
-        ((_, found),) = results(rows, lambda: Worker(own, call, False, None, IDS, STATS))
+        start = lambda: Worker(own, call, False, None, IDS, STATS, patience=0.0)  # noqa: E731
+        ((_, found),) = results(rows, start)
         return found
 
     before = set(threading.enumerate())

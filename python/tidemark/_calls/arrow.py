@@ -91,7 +91,7 @@ def _chain(key: Any) -> Hashable:
 def _array(
     inputs: Sequence[KeyedInputs], values: list[Any], kind: pa.DataType, rules: Rules
 ) -> pa.Array:
-    convert = writer(kind)
+    convert = writer(kind, rules.returns)
     try:
         return _written(convert, values, kind)
     except Exception as error:

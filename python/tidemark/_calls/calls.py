@@ -6,13 +6,17 @@ import asyncio
 import functools
 import random
 from asyncio import AbstractEventLoop, Future, TimerHandle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidemark._calls.errors import call_failed, described, reason_of, slots_stuck
 from tidemark._calls.queue import NO_KEY, Queue, Row
 from tidemark._calls.stats import Stats
+from tidemark._calls.stuck import Stuck, may_go_on
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
 
 _LATE_SECONDS = 0.1
 """A loop that is so much later than it was to be has stood still."""
@@ -35,6 +39,7 @@ class Rules:
         on_error: What a row gets whose last call failed, by the error and the inputs. None: an error.
         origin: Which `map_async` it is, the same in all of its tasks and in no other's.
         skips_nulls: Whether rows whose inputs are all null get a null without a call.
+        returns: The type of a result as Spark has it, which says more than Arrow's; None if it does not.
     """
 
     column: str
@@ -46,32 +51,18 @@ class Rules:
     on_error: Callable[..., object] | None
     origin: str
     skips_nulls: bool
+    returns: DataType | None = None
 
 
-class _Stuck:
-    """A call that has passed its time-out and has not ended.
-
-    Attributes:
-        row: The row that was called; None for a call of an earlier task.
-        is_overdue: Whether it has not ended for as long as its time-out again.
-        then: What is done with the row when the call has ended, as its key waits for that.
-        timer: What will make it overdue; None without a time-out.
-    """
-
-    __slots__ = ("is_overdue", "row", "then", "timer")
-
-    def __init__(self, row: Row | None) -> None:
-        self.row = row
-        self.is_overdue = False
-        self.then: Callable[[Row], None] | None = None
-        self.timer: TimerHandle | None = None
+class AskedToEndError(Exception):
+    """Carries a `SystemExit` or `KeyboardInterrupt` of a function, as its cause: these two would end the loop."""
 
 
 class Calls:
     """Makes the calls of rows in an event loop. Every method runs in the loop's thread.
 
-    A call has its slot until it has ended. A time-out gives up the row and not the slot: else more
-    calls than allowed would be in flight, as a thread goes on.
+    A call has its slot until it has ended, and so have the threads that it has begun. A time-out gives
+    up the row and not the slot: else more calls than allowed would be in flight, as a thread goes on.
     """
 
     def __init__(
@@ -83,6 +74,8 @@ class Calls:
         stats: Stats,
         can_cancel: bool = True,
         chance: Callable[[], float] = random.random,
+        left_by: Callable[[Future[Any]], Iterable[Future[Any]]] = lambda _: (),
+        patience: float = 0.0,
     ) -> None:
         """Makes no call yet.
 
@@ -94,11 +87,15 @@ class Calls:
             stats: Counts the calls.
             can_cancel: Whether cancelling a future makes its call end. A thread cannot be cancelled.
             chance: Returns a random number from 0 to 1.
+            left_by: Returns what goes on of a call whose future has ended, such as a thread.
+            patience: How many seconds a call that was given up may go on at least.
         """
         self._rules = rules
         self._stats = stats
         self._can_cancel = can_cancel
         self._chance = chance
+        self._left_by = left_by
+        self._may_go_on = may_go_on(rules.timeout, patience)
         self._loop = loop
         self._call = call
         self._failed = failed
@@ -106,7 +103,7 @@ class Calls:
         # By when they began. All have the same time-out, so the first one is the first to expire, and
         # one timer is enough for all.
         self._flying: dict[Future[Any], tuple[Row, float]] = {}
-        self._stuck: dict[Future[Any], _Stuck] = {}
+        self._stuck: dict[Future[Any], Stuck] = {}
         self._timer: TimerHandle | None = None
         self._is_starting = False
         self._is_closed = False
@@ -118,9 +115,12 @@ class Calls:
         self._start()
         self._look_at_stuck()
 
-    def hold(self, call: Future[Any]) -> None:
-        """Keeps a slot for a call of an earlier task until it has ended."""
-        self._keep_slot(call, None)
+    def hold(self, call: Future[Any], row: Row | None = None) -> None:
+        """Keeps a slot until something has ended: a call of an earlier task, or a thread of a call."""
+        if self._is_closed:
+            call.cancel()
+            return
+        self._keep_slot(call, row)
         call.add_done_callback(self._returned)
 
     def close(self) -> list[Future[Any]]:
@@ -179,7 +179,8 @@ class Calls:
 
     def _returned(self, future: Future[Any]) -> None:
         found = self._flying.pop(future, None)
-        error = asyncio.CancelledError() if future.cancelled() else future.exception()
+        error = _error_of(future)
+        self._keep_slots_of_left(future, found[0] if found else None)
         if found is None:
             # Given up before, by its time-out or because the task has ended.
             self._free_slot(future)
@@ -215,12 +216,18 @@ class Calls:
             self._went_wrong(row, TimeoutError(f"no result within {timeout:g} seconds"))
         self._timer = None
 
-    def _keep_slot(self, call: Future[Any], row: Row | None) -> None:
-        self._stuck[call] = stuck = _Stuck(row)
+    def _keep_slots_of_left(self, ended: Future[Any], row: Row | None) -> None:
+        if row is None and ended in self._stuck:
+            row = self._stuck[ended].row
         if row is not None:
-            row.given_up = call
-        if self._rules.timeout is not None:
-            stuck.timer = self._loop.call_later(self._rules.timeout, self._overdue, stuck)
+            for left in self._left_by(ended):
+                self.hold(left, row)
+
+    def _keep_slot(self, call: Future[Any], row: Row | None) -> None:
+        self._stuck[call] = stuck = Stuck(row)
+        if row is not None:
+            row.given_up = (*(one for one in row.given_up if one in self._stuck), call)
+        stuck.timer = self._loop.call_later(self._may_go_on, self._overdue, stuck)
 
     def _free_slot(self, call: Future[Any]) -> None:
         stuck = self._stuck.pop(call, None)
@@ -229,10 +236,11 @@ class Calls:
         if stuck.timer is not None:
             stuck.timer.cancel()
         if stuck.row is not None and stuck.then is not None:
-            stuck.then(stuck.row)
+            # Something else of the row may go on.
+            self._when_its_key_is_free(stuck.row, stuck.then)
         self._start()
 
-    def _overdue(self, stuck: _Stuck) -> None:
+    def _overdue(self, stuck: Stuck) -> None:
         stuck.is_overdue = True
         self._look_at_stuck()
 
@@ -245,19 +253,20 @@ class Calls:
             if self._holds_its_key(stuck):
                 self._failed_by(stuck, "the slot of a key")
                 return
-        is_full = not self._flying and self._in_flight() >= self._rules.concurrency
-        if is_full and len(overdue) == len(self._stuck) and self._queue.is_waiting:
-            slots = self._rules.concurrency
+        slots = self._rules.concurrency
+        # A call without a time-out may wait forever for a thread that such a call has.
+        waits = self._rules.timeout is None if self._flying else self._queue.is_waiting
+        if waits and len(overdue) == len(self._stuck) >= slots:
             self._failed_by(overdue[0], "the only slot" if slots == 1 else f"all {slots} slots")
 
-    def _holds_its_key(self, stuck: _Stuck) -> bool:
+    def _holds_its_key(self, stuck: Stuck) -> bool:
         if stuck.row is None or stuck.then is None:
             return False
         return stuck.then == self._queue.again or self._queue.has_next(stuck.row)
 
-    def _failed_by(self, stuck: _Stuck, slots: str) -> None:
+    def _failed_by(self, stuck: Stuck, slots: str) -> None:
         inputs = None if stuck.row is None else self._described(stuck.row)
-        self._end(slots_stuck(self._rules.column, slots, inputs, self._rules.timeout or 0))
+        self._end(slots_stuck(self._rules.column, slots, inputs, self._may_go_on))
 
     def _went_wrong(self, row: Row, error: BaseException) -> None:
         rules = self._rules
@@ -298,10 +307,18 @@ class Calls:
 
     def _when_its_key_is_free(self, row: Row, then: Callable[[Row], None]) -> None:
         # One call at a time for each key: a call that was given up counts as long as it goes on.
-        stuck = self._stuck.get(row.given_up) if row.given_up and row.chain is not NO_KEY else None
+        given_up = row.given_up if row.chain is not NO_KEY else ()
+        stuck = next((self._stuck[call] for call in given_up if call in self._stuck), None)
         if stuck is None:
             then(row)
         else:
             stuck.then = then
             self._look_at_stuck()
         self._start()
+
+
+def _error_of(future: Future[Any]) -> BaseException | None:
+    if future.cancelled():
+        return asyncio.CancelledError()
+    error = future.exception()
+    return error.__cause__ if isinstance(error, AskedToEndError) else error

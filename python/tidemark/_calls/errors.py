@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from tidemark._errors import TidemarkError
 
 _LONGEST = 200
 _LONGEST_REASON = 1000
+_MOST_REASONS = 10
 
 
 def described(names: Sequence[str], inputs: Sequence[object]) -> str:
@@ -24,11 +26,31 @@ def described(names: Sequence[str], inputs: Sequence[object]) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """An error in one line, with its type."""
-    text = " ".join(_text(str, error)[: 2 * _LONGEST_REASON].split())
-    if len(text) > _LONGEST_REASON:
-        # An error may hold the whole answer of a service.
-        text = text[:_LONGEST_REASON] + "..."
+    """An error in one line, with its type.
+
+    Of a group, as a `TaskGroup` raises it, each error inside it is named, and not the group.
+    """
+    parts = [_reason_of_one(inner) for inner in islice(_inside(error), _MOST_REASONS)]
+    return parts[0] if len(parts) == 1 else _shortened("; ".join(dict.fromkeys(parts)))
+
+
+def _inside(error: BaseException) -> Iterator[BaseException]:
+    # By its name: Python 3.10 has groups from a package only.
+    is_group = any(kind.__name__ == "BaseExceptionGroup" for kind in type(error).__mro__)
+    if not is_group:
+        yield error
+        return
+    for inner in error.exceptions:  # type: ignore[attr-defined]
+        yield from _inside(inner)
+
+
+def _shortened(text: str) -> str:
+    # An error may hold the whole answer of a service.
+    return text if len(text) <= _LONGEST_REASON else text[:_LONGEST_REASON] + "..."
+
+
+def _reason_of_one(error: BaseException) -> str:
+    text = _shortened(" ".join(_text(str, error)[: 2 * _LONGEST_REASON].split()))
     kind = type(error).__name__
     return f"{kind}: {text}" if text else kind
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tidemark import _bridge
+from tidemark._calls.kinds import require_readable, result_type
 from tidemark._calls.older import as_text
 from tidemark._calls.values import converted, writer
 from tidemark._errors import invalid_option
@@ -84,7 +85,8 @@ def map_async(
         concurrency: How many calls one task has in flight. A query has this number for each of its
             tasks that run at one time.
         timeout: How long one call may take. Its row is given up then, and the call is cancelled. It
-            keeps its slot until it ends: a plain function goes on in its thread until it returns.
+            keeps its slot until it ends: a plain function goes on in its thread until it returns, and
+            so does a thread of an async function.
             None: there is no limit.
         retries: How often a call is made again after an error or a time-out.
         backoff: How long a row waits before its first retry; twice as long before each further one.
@@ -105,8 +107,9 @@ def map_async(
         The same rows in the same order, with one column more.
 
     Raises:
-        TidemarkError: `UNKNOWN_COLUMN`, `INVALID_OPTION`, `ASYNC_NOT_SENDABLE`. The engine raises
-            `ASYNC_KEY_SPREAD`, on Spark Connect at the first use. When the query runs, `error_code`
+        TidemarkError: `UNKNOWN_COLUMN`, `INVALID_OPTION`, `ASYNC_NOT_SENDABLE`, `ASYNC_INPUT_VALUE` for
+            an input of a type that Python lacks. The engine raises `ASYNC_KEY_SPREAD`, on Spark
+            Connect at the first use. When the query runs, `error_code`
             finds in its error `ASYNC_CALL_FAILED`, `ASYNC_RESULT_TYPE`,
             `ASYNC_SERVICE_FAILED`, `ASYNC_SLOTS_STUCK`, `ASYNC_LOOP_BLOCKED`, `ASYNC_LOOP_STOPPED`,
             `ASYNC_INPUT_VALUE` or `ASYNC_NOT_IMPORTABLE`.
@@ -136,7 +139,7 @@ def map_async(
     if on_null not in (_CALL, _SKIP):
         raise invalid_option("on_null", on_null, (_CALL, _SKIP))
     given = _expressions(df, inputs)
-    result, kind = _result_type(df, returns)
+    result, kind = result_type(df, returns)
     rules = Rules(
         column=column,
         names=tuple(name for name, _ in given),
@@ -147,11 +150,13 @@ def map_async(
         on_error=None,
         origin=uuid.uuid4().hex,
         skips_nulls=on_null == _SKIP,
+        returns=result,
     )
-    columns = [expression for _, expression in given]
     if key is not None:
-        columns += [expression for _, expression in _expressions(df, key, "key")]
-    parts = Given(function, _is_async(function), service, _on_error(on_error, kind))
+        given += [("key", expression) for _, expression in _expressions(df, key, "key")]
+    require_readable(df, column, given)
+    columns = [expression for _, expression in given]
+    parts = Given(function, _is_async(function), service, _on_error(on_error, kind, result))
     if _bridge.has_arrow_functions():
         task = shipped(rules, kind, key is not None, parts)
         results = _over_arrow(task, with_stats_type(result))(*columns).getField("value")
@@ -195,31 +200,6 @@ def _number(option: str, value: object, *, at_least: int) -> int:
     return value
 
 
-def _result_type(df: DataFrame, returns: object) -> tuple[DataType, pa.DataType]:
-    from pyspark.errors import PySparkException
-    from pyspark.sql.types import DataType
-
-    allowed = 'a type that Python functions may return, such as "name STRING, tier INT"'
-    if isinstance(returns, str) and _bridge.forbids_analysis(df.sparkSession):
-        raise invalid_option(
-            "returns", returns, "a DataType such as StringType(): no text can be read in a pipeline"
-        )
-    try:
-        kind = DataType.fromDDL(returns) if isinstance(returns, str) else returns
-        if isinstance(kind, DataType) and _has_values(kind):
-            return kind, _bridge.arrow_type(kind)
-    except (PySparkException, ValueError) as error:
-        raise invalid_option("returns", returns, allowed) from error
-    raise invalid_option("returns", returns, allowed)
-
-
-def _has_values(kind: DataType) -> bool:
-    """Whether functions can return values of a type: not of a struct without fields, or with two of one name."""
-    from pyspark.sql.types import StructType
-
-    return not isinstance(kind, StructType) or 0 < len(kind.names) == len(set(kind.names))
-
-
 def _is_async(function: Callable[..., Any]) -> bool:
     while isinstance(function, functools.partial):
         function = function.func
@@ -227,14 +207,16 @@ def _is_async(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(called)
 
 
-def _on_error(on_error: object, kind: pa.DataType) -> Callable[..., object] | None:
+def _on_error(
+    on_error: object, kind: pa.DataType, result: DataType
+) -> Callable[..., object] | None:
     import pyarrow as pa
 
     if isinstance(on_error, Default):
         default = on_error.value
         try:
-            pa.array(converted(writer(kind), [default]), kind)
-        except (pa.ArrowException, TypeError, ValueError) as error:
+            pa.array(converted(writer(kind, result), [default]), kind)
+        except Exception as error:
             raise invalid_option(
                 "on_error", on_error, f"a default of the type in returns, {kind}"
             ) from error

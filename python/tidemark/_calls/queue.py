@@ -50,8 +50,8 @@ class Row:
         self.place = place
         self.chain = chain
         self.attempts = 0
-        self.given_up: Future[Any] | None = None
-        """The last of its calls that has passed its time-out."""
+        self.given_up: tuple[Future[Any], ...] = ()
+        """What goes on of its calls: those that have passed their time-out, and threads of others."""
         self.id: str | None = None
         """What its function has got from `call_id`, the same for all of its calls."""
 

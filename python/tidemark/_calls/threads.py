@@ -11,7 +11,9 @@ from typing import Any, cast
 _Job = tuple[Callable[..., Any], tuple[object, ...], "Future[Any]"]
 
 
-class _CallThread(threading.Thread):
+class CallThread(threading.Thread):
+    """A thread in which calls run."""
+
     calls_for: str | None = None
     """The origin of the call that it is in."""
 
@@ -51,7 +53,7 @@ class Threads:
             self._idle -= 1
         else:
             # A daemon: a call that never returns must not keep the worker alive.
-            thread = _CallThread(target=self._run, name=self._name, daemon=True)
+            thread = CallThread(target=self._run, name=self._name, daemon=True)
             thread.start()
             self._threads.append(thread)
         self._jobs.put((function, inputs, future))
@@ -63,7 +65,7 @@ class Threads:
             self._jobs.put(None)
 
     def _run(self) -> None:
-        this = cast(_CallThread, threading.current_thread())
+        this = cast(CallThread, threading.current_thread())
         while (job := self._jobs.get()) is not None:
             function, inputs, future = job
             this.calls_for = self._origin

@@ -10,16 +10,18 @@ import threading
 import time
 from asyncio import Future
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, suppress
+from concurrent.futures import Future as ThreadFuture
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
 from tidemark._calls.call_id import CONTEXT_VARIABLE, CallIds
-from tidemark._calls.calls import Calls, Rules
-from tidemark._calls.errors import loop_blocked, loop_stopped, reason_of, service_failed
+from tidemark._calls.calls import AskedToEndError, Calls, Rules
+from tidemark._calls.errors import loop_blocked, loop_stopped, service_failed
+from tidemark._calls.executor import Executor, Jobs
 from tidemark._calls.hangup import hangup
 from tidemark._calls.queue import Batch, Row
+from tidemark._calls.service import Service
 from tidemark._calls.stats import Stats
 from tidemark._calls.threads import Threads, is_calling, outlived
 from tidemark._calls.watch import Watch, place_of
@@ -36,7 +38,7 @@ _OUTLIVED_SECONDS = 0.1
 _STILL_SECONDS = 1.0
 """A loop that stands still so long is named once."""
 _PATIENCE_SECONDS = 10.0
-"""A loop that stands still longer than a call's time-out and this is blocked."""
+"""A loop that stands still longer than a call's time-out and this is blocked. Nor is a call stuck before."""
 
 
 class Worker:
@@ -61,7 +63,8 @@ class Worker:
             service: What returns the context manager to be opened, async or not.
             ids: Makes the ids of the calls that ask for one.
             stats: Counts the calls.
-            patience: How many seconds the loop may stand still beyond the time-out of a call.
+            patience: How many seconds the loop may stand still beyond the time-out of a call, and a call
+                that was given up may go on at least.
 
         Raises:
             TidemarkError: `ASYNC_SERVICE_FAILED`.
@@ -69,7 +72,7 @@ class Worker:
         self._rules = rules
         self._function = function
         self._is_async = is_async
-        self._service = service
+        self._service = Service(service)
         self._ids = ids
         self._stats = stats
         # Not a global one, which would not be sent to the workers.
@@ -81,9 +84,10 @@ class Worker:
         self._waits_for: Batch | None = None
         self._loop = asyncio.new_event_loop()
         # Our own, because the loop would wait for a thread of its own one that never ends.
-        self._executor = ThreadPoolExecutor(thread_name_prefix="tidemark-executor")
+        self._executor = Executor(rules.concurrency, rules.origin)
         self._loop.set_default_executor(self._executor)
         self._end = asyncio.Event()
+        self._jobs: dict[Future[Any], tuple[Row, Jobs]] = {}
         self._threads = Threads(self._loop, "tidemark-call", rules.origin)
         self._calls: Calls | None = None
         self._task: asyncio.Task[None] | None = None
@@ -102,7 +106,7 @@ class Worker:
                 )
                 raise service_failed(rules.column, "opened", TimeoutError(reason))
         self._raise_failure()
-        self._watch = Watch(self._loop, self._thread, _STILL_SECONDS, self._warn)
+        self._watch = Watch(self._loop, self._thread, _STILL_SECONDS, self._stands_still)
 
     def add(self, rows: Sequence[Row]) -> None:
         """Gives rows to be called, after all that were given before."""
@@ -127,8 +131,7 @@ class Worker:
     def close(self) -> None:
         """Cancels calls in flight, closes the service and the loop, and ends the threads.
 
-        Raises:
-            TidemarkError: `ASYNC_SERVICE_FAILED` if nothing failed before the service was closed.
+        All results that the task waits for have arrived, so what goes wrong here is a warning.
         """
         failed_before = self._failure
         self._tell(self._end.set)
@@ -136,11 +139,10 @@ class Worker:
         seconds = 0 if self._is_blocked else 4 * _CLOSING_SECONDS
         self._thread.join(seconds)
         self._watch.close()
-        if failed_before is None:
-            self._raise_failure()
-            if self._thread.is_alive() and not self._is_blocked:
-                late = TimeoutError(f"not closed within {seconds:g} seconds")
-                raise service_failed(self._rules.column, "closed", late)
+        if failed_before is None and self._failure is not None:
+            self._warn(self._failure)
+        elif self._thread.is_alive() and not self._is_blocked:
+            self._warn_of_closing(TimeoutError(f"not closed within {seconds:g} seconds"))
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
@@ -159,9 +161,16 @@ class Worker:
             self._is_blocked = True
             raise self._blocked(seconds, place_of(self._thread))
 
-    def _warn(self, seconds: float, place: str) -> None:
-        # It is slow, and no error: the calls end in the end. Spark has this in the executor's log.
-        logging.getLogger("tidemark").warning("%s", self._blocked(seconds, place))
+    def _stands_still(self, seconds: float, place: str) -> None:
+        # It is slow, and no error: the calls end in the end.
+        self._warn(self._blocked(seconds, place))
+
+    def _warn_of_closing(self, error: BaseException) -> None:
+        self._warn(service_failed(self._rules.column, "closed", error))
+
+    def _warn(self, what: BaseException) -> None:
+        # Spark has this in the executor's log.
+        logging.getLogger("tidemark").warning("%s", what)
 
     def _blocked(self, seconds: float, place: str) -> TidemarkError:
         task = asyncio.current_task(self._loop)
@@ -213,26 +222,29 @@ class Worker:
         self._end.set()
 
     async def _live(self) -> None:
-        services = AsyncExitStack()
         try:
-            opened = await self._open(services)
+            opened = await self._service.open()
         except BaseException as error:  # noqa: BLE001
             self._fail(service_failed(self._rules.column, "opened", error))
             return
         call = self._calling(opened)
-        self._calls = Calls(
-            self._rules, self._loop, call, self._fail, self._stats, can_cancel=self._is_async
-        )
+        self._calls = calls = Calls(
+            self._rules, self._loop, call, self._fail, self._stats, can_cancel=self._is_async,
+            left_by=self._left_by, patience=self._patience,
+        )  # fmt: skip
         for thread in outlived(self._rules.origin):
-            self._calls.hold(self._loop.create_task(self._end_of(thread)))
+            calls.hold(self._loop.create_task(self._end_of(thread)))
         self._is_ready.set()
         try:
             await self._end.wait()
         except asyncio.CancelledError as error:
             # By a function that cancels all tasks of its loop.
             self._stopped(error)
-        await self._ended(self._calls.close())
-        await self._close(services)
+        await self._ended(calls.close())
+        try:
+            await self._service.close(_CLOSING_SECONDS)
+        except BaseException as error:  # noqa: BLE001
+            self._warn_of_closing(error)
 
     async def _ended(self, futures: Iterable[Future[Any]]) -> None:
         """Waits until cancelled calls or tasks have ended, but not for long."""
@@ -245,46 +257,44 @@ class Worker:
         while is_calling(thread, self._rules.origin):
             await asyncio.sleep(_OUTLIVED_SECONDS)
 
-    async def _open(self, services: AsyncExitStack) -> tuple[object, ...]:
-        if self._service is None:
-            return ()
-        manager = self._service()
-        if hasattr(manager, "__aenter__"):
-            return (await services.enter_async_context(manager),)
-        return (services.enter_context(manager),)
-
-    async def _close(self, services: AsyncExitStack) -> None:
-        # In the task that has opened them, as some clients require: `wait_for` would make another one.
-        this = asyncio.current_task()
-        timer = self._loop.call_later(_CLOSING_SECONDS, lambda: this and this.cancel())
-        try:
-            await services.aclose()
-        except BaseException as error:  # noqa: BLE001
-            late = TimeoutError(f"not closed within {_CLOSING_SECONDS:g} seconds")
-            is_late = (
-                isinstance(error, asyncio.CancelledError) and self._loop.time() >= timer.when()
-            )
-            self._fail(service_failed(self._rules.column, "closed", late if is_late else error))
-        finally:
-            timer.cancel()
-
     def _calling(self, opened: tuple[object, ...]) -> Callable[[Row], Future[Any]]:
-        loop, threads, in_thread = self._loop, self._threads, self._in_thread
+        threads, in_thread = self._threads, self._in_thread
         if self._is_async:
-            return lambda row: loop.create_task(self._awaited(opened, row))
+            return functools.partial(self._in_loop, opened)
         return lambda row: threads.call(in_thread, (opened, row))
+
+    def _in_loop(self, opened: tuple[object, ...], row: Row) -> Future[Any]:
+        jobs = Jobs()
+        call = self._loop.create_task(self._awaited(opened, row, jobs))
+        self._jobs[call] = (row, jobs)
+        return call
+
+    def _left_by(self, call: Future[Any]) -> Iterable[Future[Any]]:
+        """What goes on in threads of a call that has ended."""
+        row, jobs = self._jobs.pop(call, (None, None))
+        if row is None or jobs is None:
+            return ()
+        return map(self._end_of_job, jobs.leave(functools.partial(self._hold_late, row)))
+
+    def _hold_late(self, row: Row, job: ThreadFuture[Any]) -> None:
+        if self._calls is not None:
+            self._calls.hold(self._end_of_job(job), row)
+
+    def _end_of_job(self, job: ThreadFuture[Any]) -> Future[Any]:
+        return asyncio.wrap_future(job, loop=self._loop)
 
     def _in_thread(self, opened: tuple[object, ...], row: Row) -> object:
         self._id.set(functools.partial(self._id_of, row))
         return self._function(*opened, *_own(row.inputs))
 
-    async def _awaited(self, opened: tuple[object, ...], row: Row) -> object:
+    async def _awaited(self, opened: tuple[object, ...], row: Row, jobs: Jobs) -> object:
+        self._executor.begin(jobs)
         self._id.set(functools.partial(self._id_of, row))
         try:
             return await self._function(*opened, *_own(row.inputs))
         except (SystemExit, KeyboardInterrupt) as error:
             # These two would end the loop, and with it all other calls.
-            raise RuntimeError(f"the function raised {reason_of(error)}") from error
+            raise AskedToEndError from error
 
     def _id_of(self, row: Row) -> str:
         if row.id is None:

@@ -66,7 +66,7 @@ class LongSessionSuite extends WatermarkTest with MoreSuite {
         query.processAllAvailable()
       } finally query.stop()
     }
-    // As many as are remembered.
+    // The reports of 100 queries are kept.
     (1 to 100).foreach(_ => one())
     val (before, used) = (left, heap)
     (1 to 100).foreach(_ => one())
