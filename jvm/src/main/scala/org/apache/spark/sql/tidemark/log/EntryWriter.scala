@@ -115,7 +115,7 @@ private[tidemark] final class EntryWriter(checkpoint: Path, conf: Configuration,
     val same =
       try new EntryReader(files, listing).read(batch).filter(_.entry.isAlternativeTo(entry))
       catch { case e: TidemarkException if EntryReader.isCutShort(e) => None }
-    if (same.isEmpty) deleteAll(listing.batches.filter(_ == batch))
+    if (same.isEmpty) deleteAll(Iterator(batch))
     remember(same)
   }
 

@@ -36,18 +36,20 @@ private[tidemark] object RunningQueries {
   def finished(runId: UUID, render: Render): Unit =
     Option(running.get(runId)).foreach { takeover =>
       // The last report is kept before the query is removed, so that a caller in between finds one.
-      val view = takeover.view.copy(hasEnded = true)
-      val last = RunReport(view.id, view.runId, hasEnded = true, render(view))
+      val last = rendered(takeover.view.copy(hasEnded = true), hasEnded = true, render)
       ended.synchronized(ended.put(runId, last))
       if (running.remove(runId, takeover)) takeover.close()
     }
 
   /** A query that Tidemark has seen start and has not taken over. */
   def passedBy(view: QueryView, render: Render): Unit = {
-    val report = RunReport(view.id, view.runId, hasEnded = false, render(view))
+    val report = rendered(view, hasEnded = false, render)
     passed.synchronized(passed.put(view.runId, report))
     ()
   }
+
+  private def rendered(view: QueryView, hasEnded: Boolean, render: Render): RunReport =
+    RunReport(view.id, view.runId, hasEnded, render(view))
 
   def get(runId: UUID): Option[Takeover] = Option(running.get(runId))
 
@@ -73,8 +75,7 @@ private[tidemark] object RunningQueries {
 
   private def live(which: Takeover => Boolean, render: Render): Iterator[RunReport] =
     running.values.asScala.filter(which).toSeq.sortBy(!_.isActive).iterator.map { takeover =>
-      val view = takeover.view
-      RunReport(view.id, view.runId, hasEnded = false, render(view))
+      rendered(takeover.view, hasEnded = false, render)
     }
 
   private def remembered: Seq[RunReport] = ended.synchronized(ended.values.asScala.toSeq)

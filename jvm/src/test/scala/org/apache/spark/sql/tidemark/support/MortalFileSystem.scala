@@ -5,25 +5,17 @@ import java.util.concurrent.ConcurrentLinkedQueue
 
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 import org.apache.hadoop.fs.permission.FsPermission
-import org.apache.hadoop.util.Progressable
 
 import org.apache.spark.sql.tidemark.log.EntryFiles
 
 /** A local file system whose process ends before or after one of the changes that it makes to a log of a checkpoint:
   * Spark's or Tidemark's. From then on, nothing more is changed. Reads go on, as nothing follows from them.
   */
-class MortalFileSystem extends UnforkedFileSystem {
+class MortalFileSystem extends CreatingFileSystem {
   import MortalFileSystem._
 
-  override def create(
-      file: Path,
-      permission: FsPermission,
-      overwrite: Boolean,
-      bufferSize: Int,
-      replication: Short,
-      blockSize: Long,
-      progress: Progressable): FSDataOutputStream =
-    change("create", file)(super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress))
+  override protected def creating(file: Path)(create: => FSDataOutputStream): FSDataOutputStream =
+    change("create", file)(create)
 
   override def mkdirs(folder: Path, permission: FsPermission): Boolean =
     change("mkdirs", folder)(super.mkdirs(folder, permission))

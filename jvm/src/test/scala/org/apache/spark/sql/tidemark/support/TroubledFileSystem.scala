@@ -3,25 +3,16 @@ package org.apache.spark.sql.tidemark.support
 import java.io.{FilterOutputStream, IOException, OutputStream}
 
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}
-import org.apache.hadoop.fs.permission.FsPermission
-import org.apache.hadoop.util.Progressable
 
 import org.apache.spark.sql.tidemark.log.EntryFiles
 
 /** A local file system with which something is wrong where it is about Tidemark's entries. */
-class TroubledFileSystem extends UnforkedFileSystem {
+class TroubledFileSystem extends CreatingFileSystem {
   import TroubledFileSystem._
 
-  override def create(
-      file: Path,
-      permission: FsPermission,
-      overwrite: Boolean,
-      bufferSize: Int,
-      replication: Short,
-      blockSize: Long,
-      progress: Progressable): FSDataOutputStream = {
+  override protected def creating(file: Path)(create: => FSDataOutputStream): FSDataOutputStream = {
     if (isEntry(file) && trouble == ReadOnly) throw new IOException("Read-only file system")
-    val out = super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress)
+    val out = create
     if (isEntry(file) && trouble == Full) new FSDataOutputStream(new Filling(out), null) else out
   }
 }
