@@ -21,8 +21,8 @@ def object_reader(kind: pa.StructType) -> Callable[[Any], Any] | None:
     if b"variant" in tags:
         variant = _of_spark("VariantVal")
         return lambda value: variant(value["value"], value["metadata"])
-    if b"geometry" in tags or b"geography" in tags:
-        shape = _of_spark("Geometry" if b"geometry" in tags else "Geography")
+    shape = _shape_of(tags)
+    if shape is not None:
         return lambda value: shape(value["wkb"], value["srid"])
     return None
 
@@ -32,8 +32,8 @@ def object_writer(kind: pa.StructType) -> Callable[[Any], Any] | None:
     tags = _tags(kind)
     if b"variant" in tags:
         return _variant_writer(_of_spark("VariantVal"))
-    if b"geometry" in tags or b"geography" in tags:
-        shape = _of_spark("Geometry" if b"geometry" in tags else "Geography")
+    shape = _shape_of(tags)
+    if shape is not None:
         return _shape_writer(shape, int(tags.get(b"srid", _ANY_SRID)))
     return None
 
@@ -46,6 +46,14 @@ def _tags(kind: pa.StructType) -> dict[bytes, bytes]:
         if own is not None and field.metadata and own | {field.name} == names:
             return dict(field.metadata)
     return {}
+
+
+def _shape_of(tags: dict[bytes, bytes]) -> Any:
+    """The class of GEOMETRY or GEOGRAPHY; None for another type."""
+    for tag, name in ((b"geometry", "Geometry"), (b"geography", "Geography")):
+        if tag in tags:
+            return _of_spark(name)
+    return None
 
 
 def _of_spark(name: str) -> Any:
