@@ -24,7 +24,8 @@ from tidemark import marks as marks
 from tidemark import results as results
 from tidemark._between.read_between import read_between
 from tidemark._calls.call_id import call_id
-from tidemark._calls.map_async import Default, map_async
+from tidemark._calls.map_async import map_async
+from tidemark._calls.options import Default
 from tidemark._errors import TidemarkError
 from tidemark._marks.reading.table import mark_table
 from tidemark._queries.correct import correct, forget

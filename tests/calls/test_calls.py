@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tidemark import TidemarkError
-from tidemark._calls.calls import Calls, Rules
+from tidemark._calls.calls import Calls
 from tidemark._calls.queue import NO_KEY, Batch, Row
+from tidemark._calls.rules import Rules
 from tidemark._calls.stats import Stats
 
 
@@ -68,7 +69,6 @@ class Service:
         self.clock = Clock()
         self.begun: list[Any] = []
         self.failures: list[BaseException] = []
-        self.stats = Stats()
         self._futures: dict[Any, list[Future[Any]]] = {}
         defaults: dict[str, Any] = {
             "column": "profile",
@@ -81,8 +81,10 @@ class Service:
             "origin": "tests",
             "skips_nulls": False,
         }
+        own = Rules(**{**defaults, **rules})
+        self.stats = Stats(own.slowest)
         self._calls = Calls(
-            Rules(**{**defaults, **rules}),
+            own,
             self.clock,  # type: ignore[arg-type]
             self._begin,  # type: ignore[arg-type]
             self.failures.append,

@@ -6,7 +6,9 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Hashable
+from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
@@ -268,6 +270,105 @@ def test_a_thread_that_the_service_keeps_for_itself_takes_none_of_the_calls() ->
     assert call_all(call, [[1, 2]], service=opened, **own) == [["client 1", "client 2"]]
 
 
+def waiting_for(coroutine: Any, loop: asyncio.AbstractEventLoop) -> Any:
+    """As blocking code that asks an async client does, in a thread."""
+    return asyncio.run_coroutine_threadsafe(coroutine, loop).result(60)
+
+
+async def in_threads(give: Any, depth: int, value: int) -> int:
+    """Awaits a thread that waits for a thread, and so on."""
+    loop = asyncio.get_running_loop()
+    inner = [in_threads(give, depth - 1, value) for _ in range(2 if depth else 0)]
+    for coroutine in inner:
+        await give(waiting_for, coroutine, loop)
+    return int(await give(int, value))
+
+
+async def given(function: Callable[..., Any], *inputs: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(None, function, *inputs)
+
+
+@pytest.mark.parametrize("give", [asyncio.to_thread, given])
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_thread_that_waits_for_another_thread_has_its_answer(give: Any, concurrency: int) -> None:
+    async def call(value: int) -> int:
+        return await in_threads(give, 3, value)
+
+    found = call_all(call, [list(range(6))], concurrency=concurrency, timeout=None)
+    assert found == [list(range(6))]
+
+
+def test_a_plain_function_that_waits_for_threads_of_the_loop_has_its_answer() -> None:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[asyncio.AbstractEventLoop]:
+        yield asyncio.get_running_loop()
+
+    def call(loop: asyncio.AbstractEventLoop, value: int) -> int:
+        return int(waiting_for(in_threads(asyncio.to_thread, 3, value), loop))
+
+    found = call_all(call, [list(range(6))], concurrency=1, timeout=None, service=opened)
+    assert found == [list(range(6))]
+
+
+def test_inner_threads_run_one_after_another_for_each_outer_one() -> None:
+    slow = Slow(0.01)
+
+    async def call(value: int) -> int:
+        inner = (to_thread(slow, value) for _ in range(9))
+        loop = asyncio.get_running_loop()
+        await asyncio.to_thread(waiting_for, gathered(inner), loop)
+        return value
+
+    async def gathered(coroutines: Any) -> None:
+        await asyncio.gather(*coroutines)
+
+    assert call_all(call, [[1, 2, 3, 4]], concurrency=2, timeout=None) == [[1, 2, 3, 4]]
+    assert slow.most <= 2
+
+
+def test_a_service_that_keeps_many_threads_waits_for_none_of_them() -> None:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[str]:
+        is_closed = threading.Event()
+        kept = [asyncio.create_task(asyncio.to_thread(is_closed.wait, 60)) for _ in range(9)]
+        await asyncio.sleep(0)
+        yield await asyncio.to_thread(str, "client")
+        is_closed.set()
+        await asyncio.gather(*kept)
+
+    async def call(client: str, value: int) -> str:
+        return await asyncio.to_thread("{} {}".format, client, value)
+
+    found = call_all(call, [[1]], service=opened, concurrency=1, timeout=30.0)
+    assert found == [["client 1"]]
+
+
+def test_a_call_sees_nothing_that_another_one_has_left_in_its_context() -> None:
+    own: ContextVar[int] = ContextVar("own")
+    slow, seen = Slow(), []
+    go, begun = asyncio.Event(), asyncio.Event()
+    tasks = []
+
+    async def later() -> None:
+        await go.wait()
+        begun.set()
+        await to_thread(slow, 0)
+
+    async def call(value: int) -> int:
+        seen.append(own.get(None))
+        if value == 0:
+            own.set(value)
+            tasks.append(asyncio.create_task(later()))
+        if value == 1:
+            # The first call has ended, and now begins a thread. When that ends, the third call begins.
+            go.set()
+            await begun.wait()
+        return value
+
+    assert call_all(call, [[0, 1, 2]], concurrency=1) == [[0, 1, 2]]
+    assert seen == [None] * 3
+
+
 def test_a_thread_that_raises_stop_iteration_does_not_hold_its_call() -> None:
     async def call(value: int) -> int:
         return int(await asyncio.to_thread(next, iter(())))
@@ -285,11 +386,14 @@ def test_the_executor_ends_its_threads_and_what_waits_for_one() -> None:
         begun.set()
         return release.wait(60)
 
-    executor.begin(jobs)
+    def give() -> list[Any]:
+        executor.begin(jobs)
+        return [executor.submit(hold), executor.submit(int)]
+
     before = set(threading.enumerate())
-    running, waiting = executor.submit(hold), executor.submit(int)
+    running, waiting = copy_context().run(give)
     assert begun.wait(60)
-    assert set(jobs.leave(lambda job: None)) == {running, waiting}
+    assert set(jobs.leave(lambda jobs, job: None)) == {running, waiting}
     executor.shutdown(wait=False, cancel_futures=True)
     assert waiting.cancelled()
     with pytest.raises(RuntimeError, match="the task has ended"):
@@ -298,6 +402,36 @@ def test_the_executor_ends_its_threads_and_what_waits_for_one() -> None:
     executor.shutdown(wait=True)
     assert running.result(0) is True
     assert set(threading.enumerate()) <= before
+
+
+def test_the_executor_runs_no_inner_job_that_waits_when_it_is_ended() -> None:
+    executor = Executor(1, "tests")
+    begun, release, ran = threading.Event(), threading.Event(), []
+    given: list[Any] = []
+
+    def hold() -> None:
+        begun.set()
+        release.wait(60)
+
+    def outer() -> None:
+        given.append(executor.submit(hold))
+        given.append(executor.submit(ran.append, 1))
+        given[0].result(60)
+
+    def give() -> Any:
+        executor.begin(Jobs())
+        return executor.submit(outer)
+
+    running = copy_context().run(give)
+    assert begun.wait(60)
+    while len(given) < 2:
+        time.sleep(0)
+    executor.shutdown(wait=False, cancel_futures=True)
+    release.set()
+    running.result(60)
+    with pytest.raises(CancelledError):
+        given[1].result(60)
+    assert ran == []
 
 
 def set_limit_without_timeout(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:

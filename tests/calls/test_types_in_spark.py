@@ -128,6 +128,28 @@ def test_an_input_that_python_has_no_values_of_is_named(spark: SparkSession, val
             tidemark.map_async(rows, "call", same, returns="STRING", **option)
 
 
+@pytest.mark.parametrize(
+    "value", ["INTERVAL '1' YEAR", "array(INTERVAL '1' MONTH)", "struct(INTERVAL '1' MONTH AS m)"]
+)
+def test_such_an_input_is_named_by_the_worker_where_types_cannot_be_read_before(
+    spark: SparkSession, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As in the function of a pipeline's flow, where Spark refuses to analyse a DataFrame.
+    async def call(value: Any) -> str:
+        return str(value)
+
+    monkeypatch.setitem(tidemark.map_async.__globals__, "require_readable", lambda *_: None)
+    rows: DataFrame = spark.range(1).selectExpr("id", f"{value} AS months").repartition(1)
+    found = tidemark.map_async(rows, "call", call, inputs="months", returns="STRING")
+    with raising("ASYNC_INPUT_VALUE") as raised:
+        found.collect()
+    assert "The input 'months' of column 'call'" in str(raised.value)
+    assert "it has an INTERVAL YEAR TO MONTH" in str(raised.value)
+    keyed = tidemark.map_async(rows, "call", call, inputs="id", returns="STRING", key="months")
+    with raising("ASYNC_INPUT_VALUE"):
+        keyed.collect()
+
+
 def test_a_client_that_cannot_be_closed_loses_no_result_and_threads_keep_to_concurrency(
     spark: SparkSession,
 ) -> None:

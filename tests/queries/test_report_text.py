@@ -71,6 +71,11 @@ def test_the_report_says_what_the_asynchronous_calls_were() -> None:
         "    half within 12.3 ms, 99 % within 142 ms, at most 64 in flight in a task",
         "    the slowest took 2,002 ms: user_id=7",
     ]
+    hidden = {**column, "last": {**last, "slowest": ""}}
+    assert (
+        str(Report({**query, "calls": [hidden]})).splitlines()[-1]
+        == "    the slowest took 2,002 ms"
+    )
     none = {"column": "profile", "last": {"calls": 0, "slowest_ms": None}, "all": {}}
     assert str(Report({**query, "calls": [none]})).splitlines()[1:] == [
         "calls",

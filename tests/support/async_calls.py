@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tidemark._calls.call_id import CallIds
-from tidemark._calls.calls import Rules
 from tidemark._calls.queue import NO_KEY
+from tidemark._calls.rules import Rules
 from tidemark._calls.stats import Stats
 from tidemark._calls.task import results
 from tidemark._calls.worker import Worker

@@ -11,9 +11,11 @@ standard library and pyarrow only.
     objects     values that Arrow has as bytes, such as a VARIANT
     keys        which keys of a map are equal
     task        batches of rows to batches of results: the window, in the order of the rows
+    rules       how calls are made, and what is said of their inputs
     worker      the thread with the event loop
     service     the client that is opened and closed in it
     calls       calls in flight: slots, time-outs, retries
+    caller      one call of the function, in the loop or in a thread
     stuck       what keeps a slot though its row no longer waits for it
     queue       which row comes next, and one call at a time for a key
     watch       whether the event loop runs
@@ -25,6 +27,8 @@ standard library and pyarrow only.
 
 On the driver only:
 
+    options     what the function is given, checked
+    udf         the UDF whose result is the new column
     kinds       which of Spark's types results and inputs may have
     pickling    how all this is pickled, for workers that may have no Tidemark
 """

@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tidemark._calls.calls import Rules
-from tidemark._calls.errors import described, reason_of, unreadable_input, wrong_result
+from tidemark._calls.errors import reason_of, unreadable_input, wrong_result
 from tidemark._calls.queue import NO_KEY
+from tidemark._calls.rules import Rules
 from tidemark._calls.stats import Stats
 from tidemark._calls.task import KeyedInputs, results
 from tidemark._calls.values import converted, reader, writer
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 STATS: Final = "tidemark_calls"
+_MONTHS: Final = "it has an INTERVAL YEAR TO MONTH"
 
 
 def columns(
@@ -44,6 +45,28 @@ def columns(
     least = 2 * rules.concurrency
     for inputs, values in results(rows, start, least, rules.skips_nulls):
         yield _array(inputs, values, kind, rules)
+
+
+def several(batches: Iterable[Any], rules: Rules) -> Iterator[tuple[Any, ...]]:
+    """The columns of each batch of Spark, which gives a single one by itself.
+
+    In a pipeline nothing has looked at their types before, and Spark does not say which one is wrong.
+
+    Raises:
+        TidemarkError: `ASYNC_INPUT_VALUE` if pyarrow lacks the type of one.
+    """
+    iterator = iter(batches)
+    while True:
+        try:
+            batch = next(iterator)
+        except StopIteration:
+            return
+        except KeyError as error:
+            if not _is_of_months(error):
+                raise
+            names = " or ".join(rules.names)
+            raise unreadable_input(rules.column, names, TypeError(_MONTHS)) from error
+        yield batch if isinstance(batch, tuple) else (batch,)
 
 
 def with_stats(values: pa.Array, stats: Stats) -> pa.Array:
@@ -79,7 +102,15 @@ def _read(values: pa.Array, column: str, name: str) -> list[Any]:
     try:
         return converted(reader(values.type), values.to_pylist())
     except Exception as error:
-        raise unreadable_input(column, name, error) from error
+        reason = TypeError(_MONTHS) if _is_of_months(error) else error
+        raise unreadable_input(column, name, reason) from error
+
+
+def _is_of_months(error: Exception) -> bool:
+    from pyarrow import lib
+
+    # pyarrow has no class for their arrays, and says so with the number of their type.
+    return isinstance(error, KeyError) and error.args == (lib.Type_INTERVAL_MONTHS,)
 
 
 def _chain(key: Any) -> Hashable:
@@ -100,7 +131,7 @@ def _array(
             try:
                 _written(convert, [value], kind)
             except Exception as its_own:
-                named = described(rules.names, given)
+                named = rules.described(given)
                 reason = _reason(value, its_own)
                 raise wrong_result(rules.column, named, str(kind), reason) from its_own
         raise wrong_result(

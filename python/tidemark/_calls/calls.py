@@ -3,55 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import random
 from asyncio import AbstractEventLoop, Future, TimerHandle
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tidemark._calls.errors import call_failed, described, reason_of, slots_stuck
+from tidemark._calls.errors import call_failed, reason_of, slots_stuck
 from tidemark._calls.queue import NO_KEY, Queue, Row
+from tidemark._calls.rules import Rules
 from tidemark._calls.stats import Stats
-from tidemark._calls.stuck import Stuck, may_go_on
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import DataType
+from tidemark._calls.stuck import Kept, Stuck, may_go_on
 
 _LATE_SECONDS = 0.1
 """A loop that is so much later than it was to be has stood still."""
-_LONGEST_WAIT_SECONDS = 30.0
-"""Waiting twice as long each time must not become waiting forever."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How calls are made. Lengths of time are seconds.
-
-    Attributes:
-        column: The name of the new column, for messages.
-        names: Those of the inputs, for messages.
-        concurrency: How many calls may be in flight at one time.
-        timeout: How long one call may take; None for as long as it does.
-        retries: How often a call is made again.
-        backoff: How long a row waits at most before its first retry. Each further wait is twice as
-            long. Half of it is random, so that not all rows call again together.
-        on_error: What a row gets whose last call failed, by the error and the inputs. None: an error.
-        origin: Which `map_async` it is, the same in all of its tasks and in no other's.
-        skips_nulls: Whether rows whose inputs are all null get a null without a call.
-        returns: The type of a result as Spark has it, which says more than Arrow's; None if it does not.
-    """
-
-    column: str
-    names: Sequence[str]
-    concurrency: int
-    timeout: float | None
-    retries: int
-    backoff: float
-    on_error: Callable[..., object] | None
-    origin: str
-    skips_nulls: bool
-    returns: DataType | None = None
 
 
 class AskedToEndError(Exception):
@@ -96,6 +60,7 @@ class Calls:
         self._chance = chance
         self._left_by = left_by
         self._may_go_on = may_go_on(rules.timeout, patience)
+        self._concurrency = rules.concurrency
         self._loop = loop
         self._call = call
         self._failed = failed
@@ -103,7 +68,7 @@ class Calls:
         # By when they began. All have the same time-out, so the first one is the first to expire, and
         # one timer is enough for all.
         self._flying: dict[Future[Any], tuple[Row, float]] = {}
-        self._stuck: dict[Future[Any], Stuck] = {}
+        self._stuck = Kept(loop, self._may_go_on, self._look_at_stuck)
         self._timer: TimerHandle | None = None
         self._is_starting = False
         self._is_closed = False
@@ -120,7 +85,7 @@ class Calls:
         if self._is_closed:
             call.cancel()
             return
-        self._keep_slot(call, row)
+        self._stuck.keep(call, row)
         call.add_done_callback(self._returned)
 
     def close(self) -> list[Future[Any]]:
@@ -128,24 +93,17 @@ class Calls:
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
-        flying = [*self._flying, *self._stuck]
-        self._flying, self._stuck = {}, {}
+        flying = [*self._flying, *self._stuck.clear()]
+        self._flying = {}
         for future in flying:
             future.cancel()
         return flying
 
     def inputs_of(self, future: object) -> str | None:
         """The inputs of a call that has not ended, for messages."""
-        row, _ = self._flying.get(future, (None, 0.0))  # type: ignore[call-overload]
-        if row is None and future in self._stuck:
-            row = self._stuck[future].row
-        return None if row is None else self._described(row)
-
-    def _described(self, row: Row) -> str:
-        return described(self._rules.names, row.inputs)
-
-    def _describing(self, row: Row) -> Callable[[], str]:
-        return functools.partial(self._described, row)
+        flying = self._flying.get(future)  # type: ignore[call-overload]
+        row = self._stuck.row_of(future) if flying is None else flying[0]
+        return None if row is None else self._rules.described(row.inputs)
 
     def _start(self) -> None:
         # A call that fails immediately comes back here, which must not become a recursion.
@@ -153,7 +111,7 @@ class Calls:
             return
         self._is_starting = True
         try:
-            while self._in_flight() < self._rules.concurrency and not self._is_closed:
+            while self._in_flight() < self._concurrency and not self._is_closed:
                 row = self._queue.next()
                 if row is None:
                     return
@@ -162,7 +120,7 @@ class Calls:
             self._is_starting = False
 
     def _in_flight(self) -> int:
-        return len(self._flying) + len(self._stuck)
+        return len(self._flying) + len(self._stuck.calls)
 
     def _begin(self, row: Row) -> None:
         row.attempts += 1
@@ -172,7 +130,7 @@ class Calls:
             self._went_wrong(row, error)
             return
         self._flying[future] = (row, self._loop.time())
-        self._stats.began(is_retry=row.attempts > 1, in_flight=self._in_flight())
+        self._stats.began(row.attempts > 1, self._in_flight())
         if self._timer is None and self._rules.timeout is not None:
             self._expire_in(self._rules.timeout, self._rules.timeout)
         future.add_done_callback(self._returned)
@@ -180,14 +138,16 @@ class Calls:
     def _returned(self, future: Future[Any]) -> None:
         found = self._flying.pop(future, None)
         error = _error_of(future)
-        self._keep_slots_of_left(future, found[0] if found else None)
+        left = self._left_by(future)
+        if left:
+            row = found[0] if found else self._stuck.row_of(future)
+            self._keep_slots_of(left, row)
         if found is None:
             # Given up before, by its time-out or because the task has ended.
             self._free_slot(future)
             return
         row, began = found
-        seconds = self._loop.time() - began
-        self._stats.ended(seconds, self._describing(row), has_failed=error is not None)
+        self._stats.ended(self._loop.time() - began, row.inputs, error is not None)
         if error is None:
             self._done(row, future.result())
         else:
@@ -209,46 +169,32 @@ class Calls:
                 self._expire_in(began - until, timeout)
                 return
             del self._flying[future]
-            self._stats.gave_up(self._loop.time() - began, self._describing(row))
-            self._keep_slot(future, row)
+            self._stats.gave_up(self._loop.time() - began, row.inputs)
+            self._stuck.keep(future, row)
             if self._can_cancel:
                 future.cancel()
             self._went_wrong(row, TimeoutError(f"no result within {timeout:g} seconds"))
         self._timer = None
 
-    def _keep_slots_of_left(self, ended: Future[Any], row: Row | None) -> None:
-        if row is None and ended in self._stuck:
-            row = self._stuck[ended].row
+    def _keep_slots_of(self, left: Iterable[Future[Any]], row: Row | None) -> None:
         if row is not None:
-            for left in self._left_by(ended):
-                self.hold(left, row)
-
-    def _keep_slot(self, call: Future[Any], row: Row | None) -> None:
-        self._stuck[call] = stuck = Stuck(row)
-        if row is not None:
-            row.given_up = (*(one for one in row.given_up if one in self._stuck), call)
-        stuck.timer = self._loop.call_later(self._may_go_on, self._overdue, stuck)
+            for future in left:
+                self.hold(future, row)
 
     def _free_slot(self, call: Future[Any]) -> None:
-        stuck = self._stuck.pop(call, None)
+        stuck = self._stuck.free(call)
         if stuck is None:
             return
-        if stuck.timer is not None:
-            stuck.timer.cancel()
         if stuck.row is not None and stuck.then is not None:
             # Something else of the row may go on.
             self._when_its_key_is_free(stuck.row, stuck.then)
         self._start()
 
-    def _overdue(self, stuck: Stuck) -> None:
-        stuck.is_overdue = True
-        self._look_at_stuck()
-
     def _look_at_stuck(self) -> None:
         """Ends the task if rows wait for nothing but calls that should have ended long ago."""
-        if self._is_closed or not self._stuck:
+        if self._is_closed or not self._stuck.calls:
             return
-        overdue = [stuck for stuck in self._stuck.values() if stuck.is_overdue]
+        overdue = self._stuck.overdue()
         for stuck in overdue:
             if self._holds_its_key(stuck):
                 self._failed_by(stuck, "the slot of a key")
@@ -256,7 +202,7 @@ class Calls:
         slots = self._rules.concurrency
         # A call without a time-out may wait forever for a thread that such a call has.
         waits = self._rules.timeout is None if self._flying else self._queue.is_waiting
-        if waits and len(overdue) == len(self._stuck) >= slots:
+        if waits and len(overdue) == len(self._stuck.calls) >= slots:
             self._failed_by(overdue[0], "the only slot" if slots == 1 else f"all {slots} slots")
 
     def _holds_its_key(self, stuck: Stuck) -> bool:
@@ -265,15 +211,14 @@ class Calls:
         return stuck.then == self._queue.again or self._queue.has_next(stuck.row)
 
     def _failed_by(self, stuck: Stuck, slots: str) -> None:
-        inputs = None if stuck.row is None else self._described(stuck.row)
+        inputs = None if stuck.row is None else self._rules.described(stuck.row.inputs)
         self._end(slots_stuck(self._rules.column, slots, inputs, self._may_go_on))
 
     def _went_wrong(self, row: Row, error: BaseException) -> None:
         rules = self._rules
         if row.attempts <= rules.retries:
-            longest = max(_LONGEST_WAIT_SECONDS, rules.backoff)
-            seconds = min(rules.backoff * 2 ** min(row.attempts - 1, 32), longest)
-            self._loop.call_later(seconds * (1 + self._chance()) / 2, self._again, row)
+            seconds = rules.wait_before_retry(row.attempts, self._chance())
+            self._loop.call_later(seconds, self._again, row)
             self._start()
             return
         if rules.on_error is None:
@@ -290,7 +235,8 @@ class Calls:
         self._done(row, result)
 
     def _failed_for(self, row: Row, error: BaseException, reason: str) -> None:
-        failure = call_failed(self._rules.column, self._described(row), row.attempts, reason)
+        inputs = self._rules.described(row.inputs)
+        failure = call_failed(self._rules.column, inputs, row.attempts, reason)
         failure.__cause__ = error
         self._end(failure)
 
@@ -303,12 +249,15 @@ class Calls:
 
     def _done(self, row: Row, result: object) -> None:
         row.batch.put(row.place, result)
-        self._when_its_key_is_free(row, self._queue.done)
+        if row.chain is NO_KEY:
+            # Nothing waits for this row, but another one may have its slot.
+            self._start()
+        else:
+            self._when_its_key_is_free(row, self._queue.done)
 
     def _when_its_key_is_free(self, row: Row, then: Callable[[Row], None]) -> None:
         # One call at a time for each key: a call that was given up counts as long as it goes on.
-        given_up = row.given_up if row.chain is not NO_KEY else ()
-        stuck = next((self._stuck[call] for call in given_up if call in self._stuck), None)
+        stuck = None if row.chain is NO_KEY else self._stuck.of(row)
         if stuck is None:
             then(row)
         else:

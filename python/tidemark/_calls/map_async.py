@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tidemark import _bridge
 from tidemark._calls.kinds import require_readable, result_type
-from tidemark._calls.older import as_text
-from tidemark._calls.values import converted, writer
+from tidemark._calls.options import (
+    Default,
+    default_of,
+    expressions,
+    is_async,
+    number,
+    require_new,
+    true_or_false,
+)
+from tidemark._calls.udf import as_texts, over_arrow, over_pandas
 from tidemark._errors import invalid_option
-from tidemark._watermark.columns import find_expressions, has_column
 from tidemark._watermark.durations import length_millis
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-_FAIL: Final = "fail"
-_NULL: Final = "null"
 _CALL: Final = "call"
 _SKIP: Final = "skip"
-
-
-@dataclass(frozen=True)
-class Default:
-    """The result of a row whose last call failed, for `on_error` of `map_async`.
-
-    Attributes:
-        value: A value of the type in `returns`, or None.
-
-    Example:
-        >>> tidemark.map_async(
-        ...     orders, "country", country_of, inputs="address", returns="STRING",
-        ...     on_error=tidemark.Default("unknown"),
-        ... )  # doctest: +SKIP
-    """
-
-    value: object
 
 
 def map_async(
@@ -62,6 +46,7 @@ def map_async(
     key: str | Column | None = None,
     ordered: bool = True,
     service: Callable[[], Any] | None = None,
+    show_inputs: bool = True,
 ) -> DataFrame:
     """Adds a column with the results of calls that wait for something else, such as a web service.
 
@@ -102,6 +87,9 @@ def map_async(
         ordered: Whether the rows keep their order. In Python they do so anyway.
         service: A function without arguments that returns a context manager, async or not. It is
             opened once in each task, on the worker, and what it returns is the first argument.
+        show_inputs: Whether errors, the log, the progress of a batch and reports name the inputs of a
+            call, such as those of the slowest one. False keeps personal data out of them. The text of
+            an error that the function raises stays as it is.
 
     Returns:
         The same rows in the same order, with one column more.
@@ -124,151 +112,46 @@ def map_async(
     """
     # Here, so that importing the package does not load asyncio.
     from tidemark._calls.arrow import with_stats_type
-    from tidemark._calls.calls import Rules
+    from tidemark._calls.rules import Rules
     from tidemark._calls.shipping import Given, shipped
 
     if not hasattr(df, "withColumn"):
         raise invalid_option("df", df, "a DataFrame")
-    _require_new(df, column)
+    require_new(df, column)
     if not callable(function):
         raise invalid_option("function", function, "a function")
     if service is not None and not callable(service):
         raise invalid_option("service", service, "a function that returns a context manager")
-    if not isinstance(ordered, bool):
-        raise invalid_option("ordered", ordered, "True or False")
+    true_or_false("ordered", ordered)
     if on_null not in (_CALL, _SKIP):
         raise invalid_option("on_null", on_null, (_CALL, _SKIP))
-    given = _expressions(df, inputs)
+    given = expressions(df, inputs)
     result, kind = result_type(df, returns)
     rules = Rules(
         column=column,
         names=tuple(name for name, _ in given),
-        concurrency=_number("concurrency", concurrency, at_least=1),
+        concurrency=number("concurrency", concurrency, at_least=1),
         timeout=None if timeout is None else length_millis("timeout", timeout) / 1000,
-        retries=_number("retries", retries, at_least=0),
+        retries=number("retries", retries, at_least=0),
         backoff=length_millis("backoff", backoff) / 1000,
         on_error=None,
         origin=uuid.uuid4().hex,
         skips_nulls=on_null == _SKIP,
+        shows_inputs=true_or_false("show_inputs", show_inputs),
         returns=result,
     )
     if key is not None:
-        given += [("key", expression) for _, expression in _expressions(df, key, "key")]
+        given += [("key", expression) for _, expression in expressions(df, key, "key")]
     require_readable(df, column, given)
     columns = [expression for _, expression in given]
-    parts = Given(function, _is_async(function), service, _on_error(on_error, kind, result))
+    parts = Given(function, is_async(function), service, default_of(on_error, kind, result))
     if _bridge.has_arrow_functions():
         task = shipped(rules, kind, key is not None, parts)
-        results = _over_arrow(task, with_stats_type(result))(*columns).getField("value")
+        results = over_arrow(task, with_stats_type(result))(*columns).getField("value")
         if _bridge.forbids_analysis(df.sparkSession):
             # Not in place of another column: Spark refuses a table with two of one name.
             return df.select("*", results.alias(column))
         return df.withColumn(column, results)
-    texts, kinds = _as_texts(df, columns)
+    texts, kinds = as_texts(df, columns)
     task = shipped(rules, kind, key is not None, parts, kinds)
-    return df.withColumn(column, _over_pandas(task, result)(*texts)[0])
-
-
-def _require_new(df: DataFrame, column: object) -> None:
-    if not isinstance(column, str) or not column:
-        raise invalid_option("column", column, "the name of the new column")
-    if has_column(df, column):
-        raise invalid_option("column", column, "a name that no column of the DataFrame has yet")
-
-
-def _expressions(df: DataFrame, given: Any, option: str = "inputs") -> list[tuple[str, Column]]:
-    """What has been named or computed, each with a name for messages."""
-    from pyspark.sql import Column
-
-    is_list = option == "inputs" and isinstance(given, (list, tuple))
-    several: Sequence[str | Column] = given if is_list else [given]
-    if not several or not all(isinstance(column, (str, Column)) for column in several):
-        what = "a column's name or a Column"
-        raise invalid_option(
-            option, given, f"{what}, or a list of these" if option == "inputs" else what
-        )
-    names = [
-        column if isinstance(column, str) else _bridge.plain_name(column) or str(column)
-        for column in several
-    ]
-    return list(zip(names, find_expressions(df, several), strict=True))
-
-
-def _number(option: str, value: object, *, at_least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise invalid_option(option, value, f"a whole number, {at_least} or more")
-    return value
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    while isinstance(function, functools.partial):
-        function = function.func
-    called = type(function).__call__ if not inspect.isroutine(function) else function
-    return inspect.iscoroutinefunction(called)
-
-
-def _on_error(
-    on_error: object, kind: pa.DataType, result: DataType
-) -> Callable[..., object] | None:
-    import pyarrow as pa
-
-    if isinstance(on_error, Default):
-        default = on_error.value
-        try:
-            pa.array(converted(writer(kind, result), [default]), kind)
-        except Exception as error:
-            raise invalid_option(
-                "on_error", on_error, f"a default of the type in returns, {kind}"
-            ) from error
-        return lambda *_: default
-    if callable(on_error) and on_error is not Default:
-        return on_error
-    if on_error == _FAIL:
-        return None
-    if on_error == _NULL:
-        return lambda *_: None
-    raise invalid_option(
-        "on_error", on_error, "'fail', 'null', tidemark.Default(value), or a function of the error"
-    )
-
-
-def _over_arrow(task: Callable[..., Any], result: DataType) -> Callable[..., Column]:
-    import pyarrow as pa
-    from pyspark.sql.pandas.functions import arrow_udf
-
-    return _declared(arrow_udf, task, pa.Array, result)
-
-
-def _over_pandas(task: Callable[..., Any], result: DataType) -> Callable[..., Column]:
-    import pandas as pd
-    from pyspark.sql.pandas.functions import pandas_udf
-    from pyspark.sql.types import ArrayType
-
-    return _declared(pandas_udf, task, pd.Series, ArrayType(result))
-
-
-def _declared(
-    declare: Any, task: Callable[..., Any], column: type, result: DataType
-) -> Callable[..., Column]:
-    # Spark reads from these that it is a function over all batches of a task.
-    task.__annotations__ = {
-        "batches": Iterator[tuple[column, ...]],  # type: ignore[valid-type]
-        "return": Iterator[column],  # type: ignore[valid-type]
-    }
-    # Nondeterministic: the optimizer must not evaluate it twice, which would call twice.
-    udf: Callable[..., Column] = declare(task, returnType=result).asNondeterministic()
-    return udf
-
-
-def _as_texts(df: DataFrame, columns: list[Column]) -> tuple[list[Column], list[pa.DataType]]:
-    """For Spark 4.0: the columns as text, and what they are."""
-    texts, kinds = [], []
-    for column, field in zip(columns, df.select(*columns).schema, strict=True):
-        text = as_text(column, field.dataType)
-        if text is None:
-            raise invalid_option(
-                "inputs", field.name, "no struct, array or map before Spark 4.1: give its parts"
-            )
-        texts.append(text)
-        kinds.append(_bridge.arrow_type(field.dataType))
-    return texts, kinds
+    return df.withColumn(column, over_pandas(task, result)(*texts)[0])

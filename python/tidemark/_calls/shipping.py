@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tidemark._calls.arrow import columns, with_stats
+from tidemark._calls.arrow import columns, several, with_stats
 from tidemark._calls.call_id import CallIds, task_name
-from tidemark._calls.calls import Rules
 from tidemark._calls.errors import not_importable, sendable
 from tidemark._calls.older import arrays, in_lists
 from tidemark._calls.pickling import pickled
+from tidemark._calls.rules import Rules
 from tidemark._calls.stats import Stats
 from tidemark._calls.worker import Worker
 from tidemark._errors import TidemarkError
@@ -104,10 +104,10 @@ def run(
         except Exception as error:
             raise not_importable(rules.column, error) from error
         rules = dataclasses.replace(rules, on_error=on_error)
-        several = (batch if isinstance(batch, tuple) else (batch,) for batch in batches)
-        arrow = several if older is None else (arrays(batch, older) for batch in several)
+        given = several(batches, rules)
+        arrow = given if older is None else (arrays(batch, older) for batch in given)
         ids = CallIds(task_name(rules.column, rules.origin))
-        stats = Stats()
+        stats = Stats(rules.slowest)
         start = lambda: Worker(rules, function, is_async, service, ids, stats)  # noqa: E731
         for found in columns(arrow, rules, kind, has_key, start):
             yield with_stats(found, stats) if older is None else in_lists(found)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import copy
-import functools
 import logging
 import threading
 import time
 from asyncio import Future
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future as ThreadFuture
 from contextlib import suppress
-from contextvars import ContextVar
 from typing import Any
 
-from tidemark._calls.call_id import CONTEXT_VARIABLE, CallIds
-from tidemark._calls.calls import AskedToEndError, Calls, Rules
+from tidemark._calls.call_id import CallIds
+from tidemark._calls.caller import Caller, calling
+from tidemark._calls.calls import Calls
 from tidemark._calls.errors import loop_blocked, loop_stopped, service_failed
-from tidemark._calls.executor import Executor, Jobs
+from tidemark._calls.executor import Executor
 from tidemark._calls.hangup import hangup
 from tidemark._calls.queue import Batch, Row
+from tidemark._calls.rules import Rules
 from tidemark._calls.service import Service
 from tidemark._calls.stats import Stats
 from tidemark._calls.threads import Threads, is_calling, outlived
@@ -75,8 +73,6 @@ class Worker:
         self._service = Service(service)
         self._ids = ids
         self._stats = stats
-        # Not a global one, which would not be sent to the workers.
-        self._id: ContextVar[Callable[[], str]] = ContextVar(CONTEXT_VARIABLE)
         self._patience = patience
         self._has_hung_up = hangup()
         self._failure: BaseException | None = None
@@ -87,7 +83,6 @@ class Worker:
         self._executor = Executor(rules.concurrency, rules.origin)
         self._loop.set_default_executor(self._executor)
         self._end = asyncio.Event()
-        self._jobs: dict[Future[Any], tuple[Row, Jobs]] = {}
         self._threads = Threads(self._loop, "tidemark-call", rules.origin)
         self._calls: Calls | None = None
         self._task: asyncio.Task[None] | None = None
@@ -227,10 +222,13 @@ class Worker:
         except BaseException as error:  # noqa: BLE001
             self._fail(service_failed(self._rules.column, "opened", error))
             return
-        call = self._calling(opened)
+        caller = Caller(
+            calling(self._function, opened), self._is_async, self._loop, self._executor,
+            self._threads, self._ids, self._hold,
+        )  # fmt: skip
         self._calls = calls = Calls(
-            self._rules, self._loop, call, self._fail, self._stats, can_cancel=self._is_async,
-            left_by=self._left_by, patience=self._patience,
+            self._rules, self._loop, caller.begin, self._fail, self._stats,
+            can_cancel=self._is_async, left_by=caller.left_by, patience=self._patience,
         )  # fmt: skip
         for thread in outlived(self._rules.origin):
             calls.hold(self._loop.create_task(self._end_of(thread)))
@@ -257,49 +255,9 @@ class Worker:
         while is_calling(thread, self._rules.origin):
             await asyncio.sleep(_OUTLIVED_SECONDS)
 
-    def _calling(self, opened: tuple[object, ...]) -> Callable[[Row], Future[Any]]:
-        threads, in_thread = self._threads, self._in_thread
-        if self._is_async:
-            return functools.partial(self._in_loop, opened)
-        return lambda row: threads.call(in_thread, (opened, row))
-
-    def _in_loop(self, opened: tuple[object, ...], row: Row) -> Future[Any]:
-        jobs = Jobs()
-        call = self._loop.create_task(self._awaited(opened, row, jobs))
-        self._jobs[call] = (row, jobs)
-        return call
-
-    def _left_by(self, call: Future[Any]) -> Iterable[Future[Any]]:
-        """What goes on in threads of a call that has ended."""
-        row, jobs = self._jobs.pop(call, (None, None))
-        if row is None or jobs is None:
-            return ()
-        return map(self._end_of_job, jobs.leave(functools.partial(self._hold_late, row)))
-
-    def _hold_late(self, row: Row, job: ThreadFuture[Any]) -> None:
+    def _hold(self, late: Future[Any], row: Row) -> None:
         if self._calls is not None:
-            self._calls.hold(self._end_of_job(job), row)
-
-    def _end_of_job(self, job: ThreadFuture[Any]) -> Future[Any]:
-        return asyncio.wrap_future(job, loop=self._loop)
-
-    def _in_thread(self, opened: tuple[object, ...], row: Row) -> object:
-        self._id.set(functools.partial(self._id_of, row))
-        return self._function(*opened, *_own(row.inputs))
-
-    async def _awaited(self, opened: tuple[object, ...], row: Row, jobs: Jobs) -> object:
-        self._executor.begin(jobs)
-        self._id.set(functools.partial(self._id_of, row))
-        try:
-            return await self._function(*opened, *_own(row.inputs))
-        except (SystemExit, KeyboardInterrupt) as error:
-            # These two would end the loop, and with it all other calls.
-            raise AskedToEndError from error
-
-    def _id_of(self, row: Row) -> str:
-        if row.id is None:
-            row.id = self._ids.new(row.inputs)
-        return row.id
+            self._calls.hold(late, row)
 
     async def _clean_up(self) -> None:
         # What the function or the service has left running, such as the keeper of a pool.
@@ -308,8 +266,3 @@ class Worker:
             task.cancel()
         await self._ended(left)
         await self._ended([self._loop.create_task(self._loop.shutdown_asyncgens())])
-
-
-def _own(inputs: Sequence[object]) -> Sequence[object]:
-    """The inputs for one call: what it does to a list or a dictionary, the next one must not see."""
-    return [copy.deepcopy(value) if isinstance(value, (dict, list)) else value for value in inputs]

@@ -30,7 +30,9 @@ def lines(report: _Node) -> Iterator[str]:
             half, most = _millis(last.get("p50_ms")), _millis(last.get("p99_ms"))
             in_flight = last.get("most_in_flight")
             yield f"    half within {half}, 99 % within {most}, at most {in_flight} in flight in a task"
-            yield f"    the slowest took {_millis(last['slowest_ms'])}: {last.get('slowest')}"
+            # Without the inputs, if the calls were made with `show_inputs=False`.
+            inputs = f": {last['slowest']}" if last.get("slowest") else ""
+            yield f"    the slowest took {_millis(last['slowest_ms'])}{inputs}"
 
 
 def _counts(calls: _Node) -> str:
