@@ -57,8 +57,18 @@ class Case:
     stock: str = ""
     # What runs on Tidemark in place of `build`: the same query with an option of Tidemark.
     with_option: Build | None = None
-    # All rows that Tidemark emits, batch by batch; empty if it is enough that they differ.
+    # All rows that Tidemark emits, batch by batch; empty if the comparison with stock Spark is enough.
     emits: Sequence[tuple[Any, ...]] = ()
+    # Each step is a separate run with `Trigger.Once`.
+    once: bool = False
+    # What runs from the third step on, on the same checkpoint.
+    later: Build | None = None
+    # Codes of what `explain` has to find in the query that runs on Tidemark.
+    finds: Sequence[str] = ()
+    # The code of the sentence in which the report says at the end why nothing comes out.
+    why: str = ""
+    # How many late rows the report of the last run counts; -1 if it does not matter.
+    late: int = -1
 
     @property
     def here(self) -> Build:
@@ -74,7 +84,13 @@ class Case:
 
     @property
     def kind(self) -> str:
-        return self.build.__module__.rpartition(".")[2]
+        # The reports are a package: all of them are one kind.
+        return self.build.__module__.split(".")[1]
+
+    @property
+    def subject(self) -> str:
+        """The kind, and for a report what it is about: `reports.joins`."""
+        return self.build.__module__.partition(".")[2]
 
 
 CASES: list[Case] = []
@@ -99,6 +115,11 @@ def case(
     stock: str = "",
     with_option: Build | None = None,
     emits: Sequence[tuple[Any, ...]] = (),
+    once: bool = False,
+    later: Build | None = None,
+    finds: Sequence[str] = (),
+    why: str = "",
+    late: int = -1,
 ) -> Callable[[Build], Build]:
     """The function makes the query of one or more inputs; its docstring is the line in the page."""
     assert source in SOURCES
@@ -124,6 +145,11 @@ def case(
             stock=stock,
             with_option=with_option,
             emits=emits,
+            once=once,
+            later=later,
+            finds=finds,
+            why=why,
+            late=late,
         )
         CASES.append(added)
         return build

@@ -18,7 +18,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 import tidemark
 from corpus.cases import case
 from corpus.inputs import CALLS, READINGS, Inputs, inputs
-from corpus.reports import EACH, PAYMENTS, balances, joined
+from corpus.reports.common import EACH, joined
+from corpus.reports.several import PAYMENTS, balances
 from corpus.sql import ask
 from corpus.state import MINUTE, ROCKSDB, millis
 

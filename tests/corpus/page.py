@@ -28,6 +28,18 @@ KINDS = {
     "reports": "Public reports, one by one",
 }
 
+# The parts of the last of them.
+SUBJECTS = {
+    "reports.times": "Late rows, delays and times",
+    "reports.windows": "Windows, sessions and deduplication",
+    "reports.joins": "Joins of two streams",
+    "reports.functions": "Functions with state",
+    "reports.restarts": "Restarts and triggers",
+    "reports.splits": "Parts of an input, and wrong times",
+    "reports.several": "Several inputs, silence and order",
+    "reports.first": "Of the reports that were tried first",
+}
+
 
 def written() -> str:
     """Numbers first, then what differs, then a table for each kind."""
@@ -41,19 +53,23 @@ def written() -> str:
     numbers = Counter(case.source for case in CASES)
     lines += [f"| {source} | {what} | {numbers[source]} |" for source, what in SOURCES.items()]
     for kind, title in KINDS.items():
-        is_reports = kind == "reports"
-        lines += [
-            "",
-            f"### {title}",
-            "",
-            "| situation | report | stock Spark | with Tidemark |"
-            if is_reports
-            else "| query | from | mode | with Tidemark |",
-            "|---|---|---|---|",
-        ]
-        each = reported if is_reports else row
-        lines += [each(case) for case in CASES if case.kind == kind]
+        lines += ["", f"### {title}", ""]
+        if kind == "reports":
+            lines += by_subject()
+        else:
+            lines += ["| query | from | mode | with Tidemark |", "|---|---|---|---|"]
+            lines += [row(case) for case in CASES if case.kind == kind]
     return "\n".join(lines) + "\n"
+
+
+def by_subject() -> list[str]:
+    lines = []
+    for subject, title in SUBJECTS.items():
+        found = [case for case in CASES if case.subject == subject]
+        lines += [f"#### {title}", ""]
+        lines += ["| situation | report | stock Spark | with Tidemark |", "|---|---|---|---|"]
+        lines += [reported(case) for case in found] + [""]
+    return lines[:-1]
 
 
 def row(case: Case) -> str:

@@ -10,13 +10,15 @@ import pyspark
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from support.feeds import Feed
 from support.streams import Row, stock
 
+import tidemark
 from common.settings import with_settings
 from corpus import CASES
 from corpus.cases import Build, Case
-from corpus.page import KINDS
+from corpus.page import KINDS, SUBJECTS
 
 FRAME = "terminated with exception: "
 COLUMN_ID = re.compile(r"#\d+\S*")
@@ -24,11 +26,24 @@ COLUMN_ID = re.compile(r"#\d+\S*")
 # The name that cases use with `observe`.
 OBSERVED = "corpus"
 
-# Four test files take a part each, because pytest distributes whole files to its processes.
+# The step before which a query is changed.
+LATER = 2
+
+# Five test files take a part each, because pytest distributes whole files to its processes.
 JOINS = ["joins", "several"]
 WINDOWS = ["windows", "sessions", "deduplication"]
-REPORTS = ["reports"]
-OTHERS = [kind for kind in KINDS if kind not in JOINS + WINDOWS + REPORTS]
+OTHERS = [kind for kind in KINDS if kind not in [*JOINS, *WINDOWS, "reports"]]
+REPORTS_OF_ONE = ["reports.times", "reports.windows", "reports.functions", "reports.splits"]
+REPORTS = [subject for subject in SUBJECTS if subject not in REPORTS_OF_ONE]
+
+
+@dataclass
+class Said:
+    """Why nothing comes out, by its code and in words, and how many rows were late in the last run."""
+
+    code: str
+    sentence: str
+    late: int
 
 
 @dataclass
@@ -39,18 +54,20 @@ class Outcome:
     refused: str = ""
     # The metrics of `observe` in each batch with rows.
     observed: list[Row] = field(default_factory=list)
+    # What the report says after the last step; only Tidemark has one.
+    report: Said | None = field(default=None, compare=False)
 
     @property
     def rows(self) -> list[Row]:
         return sorted((row for batch in self.batches for row in batch), key=repr)
 
 
-def cases(kinds: list[str]) -> pytest.MarkDecorator:
-    """A test of each case of these kinds. Only the quick ones are in `make test`."""
+def cases(subjects: list[str]) -> pytest.MarkDecorator:
+    """A test of each case of these. Only the quick ones are in `make test`."""
     found = [
         pytest.param(case, id=case.name, marks=[] if case.quick else [pytest.mark.more])
         for case in CASES
-        if case.kind in kinds
+        if case.subject in subjects
     ]
     return pytest.mark.parametrize("case", found)
 
@@ -61,30 +78,43 @@ def compare(case: Case, spark: SparkSession, folder: Path) -> None:
         pytest.skip(f"needs Spark {case.since}")
     with stock(spark):
         expected = outcome(case, case.build, spark, folder / "stock")
-    found = outcome(case, case.here, spark, folder / "tidemark")
+    found = outcome(case, case.here, spark, folder / "tidemark", with_report=True)
     if case.refused:
         assert case.refused in expected.refused
     else:
         assert not expected.refused
         assert expected.batches or case.differs, "nothing has come out"
+    check(case, found)
     if not case.differs:
         assert found == expected
         return
     assert not found.refused
     assert found.batches, "nothing has come out"
-    if case.emits:
-        assert [row for batch in found.batches for row in batch] == case.emits
     assert (found.rows == expected.rows) == case.same_rows
     assert found.batches != expected.batches, "it no longer differs"
+
+
+def check(case: Case, found: Outcome) -> None:
+    """What the case says about Tidemark alone."""
+    if case.emits:
+        assert [row for batch in found.batches for row in batch] == list(case.emits)
+    if case.why:
+        assert found.report
+        assert found.report.code == case.why, found.report.sentence
+    if case.late >= 0:
+        assert found.report
+        assert found.report.late == case.late
 
 
 def version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:2])
 
 
-def outcome(case: Case, build: Build, spark: SparkSession, folder: Path) -> Outcome:
+def outcome(
+    case: Case, build: Build, spark: SparkSession, folder: Path, *, with_report: bool = False
+) -> Outcome:
     batches: dict[int, list[Row]] = {}
-    refused, observed = "", []
+    refused, observed, report = "", [], None
 
     def take(df: DataFrame, batch: int) -> None:
         made = case.in_batch(df) if case.in_batch else df
@@ -94,34 +124,34 @@ def outcome(case: Case, build: Build, spark: SparkSession, folder: Path) -> Outc
     feeds = [Feed(spark, folder / name, schema) for name, schema in case.inputs.schemas.items()]
     with with_settings(spark, case.conf):
         try:
-            observed = drive(case, build, feeds, folder, take)
+            observed, report = drive(case, build, feeds, folder, take, with_report)
         except PySparkException as error:
             refused = condition(error)
     with_rows = [batches[batch] for batch in sorted(batches) if batches[batch]]
-    return Outcome(with_rows, refused, observed)
+    return Outcome(with_rows, refused, observed, report)
 
 
-def drive(case: Case, build: Build, feeds: list[Feed], folder: Path, take: object) -> list[Row]:
+def drive(
+    case: Case, build: Build, feeds: list[Feed], folder: Path, take: object, with_report: bool
+) -> tuple[list[Row], Said | None]:
     streams = [feed.stream(**case.options) for feed in feeds]
-    writer = (
-        build(*streams)
-        .writeStream.outputMode(case.mode)
-        .foreachBatch(take)
-        .option("checkpointLocation", str(folder / "checkpoint"))
-    )
-    if case.available_now:
-        writer = writer.trigger(availableNow=True)
+    is_run = case.available_now or case.once
+    # A running query could read the rows of one input before those of the other have arrived.
+    restarts = len(feeds) > 1
+    writer = to_start(case, build(*streams), folder, take)
     query = None
     try:
-        for step in case.inputs.steps:
-            if query and len(feeds) > 1:
-                # A running query could read the rows of one input before those of the other have arrived.
+        for number, step in enumerate(case.inputs.steps):
+            is_changed = case.later is not None and number == LATER
+            if query and (restarts or is_changed):
                 query.stop()
                 query = None
+            if is_changed:
+                writer = to_start(case, case.later(*streams), folder, take)
             for feed, rows in zip(feeds, step, strict=True):
                 if rows:
                     feed.add(*rows)
-            if case.available_now:
+            if is_run:
                 query = writer.start()
                 query.awaitTermination()
             else:
@@ -129,14 +159,32 @@ def drive(case: Case, build: Build, feeds: list[Feed], folder: Path, take: objec
                 query.processAllAvailable()
         assert query
         batches = [batch for batch in query.recentProgress if batch.numInputRows]
-        return [
+        observed = [
             tuple(batch.observedMetrics[OBSERVED])
             for batch in batches
             if OBSERVED in batch.observedMetrics
         ]
+        return observed, said(query) if with_report else None
     finally:
         if query:
             query.stop()
+
+
+def said(query: StreamingQuery) -> Said:
+    why = tidemark.report(query).to_dict()["why"]
+    late = sum(each.rows for each in tidemark.late_rows(query))
+    return Said(why["code"], why["sentence"], late)
+
+
+def to_start(case: Case, df: DataFrame, folder: Path, take: object) -> DataStreamWriter:
+    writer = (
+        df.writeStream.outputMode(case.mode)
+        .foreachBatch(take)
+        .option("checkpointLocation", str(folder / "checkpoint"))
+    )
+    if case.available_now:
+        return writer.trigger(availableNow=True)
+    return writer.trigger(once=True) if case.once else writer
 
 
 def condition(error: PySparkException) -> str:

@@ -1,4 +1,4 @@
-"""What people have reported gives the same rows in the same batches as stock Spark, or better ones."""
+"""What people have reported of joins, restarts and several inputs gives the rows of stock Spark, or better ones."""
 
 from __future__ import annotations
 
