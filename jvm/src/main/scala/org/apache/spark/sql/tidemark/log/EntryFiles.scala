@@ -8,7 +8,7 @@ import io.tidemark.core.bytes.{ByteWriter, Damaged}
 import io.tidemark.core.format.SectionFormat
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{ChecksumException, FileAlreadyExistsException, Path}
+import org.apache.hadoop.fs.{ChecksumException, FileAlreadyExistsException, FSError, Path}
 
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 
@@ -88,7 +88,8 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
         // File systems say very different things of a folder that is opened.
         case e: IOException if isFolder(file) => throw notRead(file, "it is a folder", e)
         case e: FileNotFoundException if !manager.exists(file) => throw e
-        case e: IOException => throw notRead(file, e.getMessage, e)
+        // Hadoop's local file system throws an error of its own where the disk fails.
+        case e @ (_: IOException | _: FSError) => throw notRead(file, e.getMessage, e)
       }
     if (bytes.isEmpty) throw new TidemarkException(CheckpointErrors.EntryEmpty(file.toString))
     bytes
@@ -125,7 +126,7 @@ private[tidemark] final class EntryFiles(checkpoint: Path, conf: Configuration) 
       case _: FileAlreadyExistsException if manager.exists(file) => false
       // An interrupt is how Spark stops a query.
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
-      case e: IOException =>
+      case e @ (_: IOException | _: FSError) =>
         throw new TidemarkException(CheckpointErrors.EntryNotWritten(file.toString, e.getMessage), e)
     }
   }

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicReference
 
 import scala.util.Try
 
-import org.apache.hadoop.fs.{FSDataOutputStream, Path}
+import org.apache.hadoop.fs.{FSDataOutputStream, FSError, Path}
 
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 import org.apache.spark.util.ThreadUtils
@@ -54,7 +54,7 @@ private[tidemark] final class PreparedFile(
     } catch {
       case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
       // The caller writes another file, which says why it fails.
-      case _: IOException | _: ExecutionException => false
+      case _: IOException | _: ExecutionException | _: FSError => false
     }
 
   /** Deletes the file that was begun, if it has not been renamed. */

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.support
 
 import java.io.{FilterOutputStream, IOException, OutputStream}
 
-import org.apache.hadoop.fs.{FSDataOutputStream, Path}
+import org.apache.hadoop.fs.{FSDataOutputStream, FSError, Path}
 
 import org.apache.spark.sql.tidemark.log.EntryFiles
 
@@ -33,12 +33,19 @@ object TroubledFileSystem {
     finally trouble = NoTrouble
   }
 
+  /** What Hadoop's local file system throws, which is no IOException. */
+  private def diskError(what: String): FSError = {
+    val constructor = classOf[FSError].getDeclaredConstructor(classOf[Throwable])
+    constructor.setAccessible(true)
+    constructor.newInstance(new IOException(what))
+  }
+
   private def isEntry(file: Path) = file.getParent.getName == EntryFiles.Folder
 
   private final class Filling(out: OutputStream) extends FilterOutputStream(out) {
     override def write(bytes: Array[Byte], from: Int, size: Int): Unit = {
       out.write(bytes, from, math.min(size, 20))
-      throw new IOException("No space left on device")
+      throw diskError("No space left on device")
     }
   }
 }
