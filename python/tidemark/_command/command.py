@@ -6,20 +6,18 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from datetime import timedelta
 from importlib import import_module
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from tidemark._command.check import check
+from tidemark._command.log import LogError, as_text, last_batches
 from tidemark._errors import TidemarkError, invalid_option
 from tidemark._marks.marks import Marks
 from tidemark._marks.protocol.times import shown
 from tidemark._queries.explain import explain
-from tidemark._queries.log import newest_reason, watermark_log
-from tidemark._queries.report.printing import LONGEST_NAME, printable
-from tidemark._queries.report.text import reason
+from tidemark._queries.report.printing import printable
 from tidemark._session.configure import configure
 from tidemark._session.jars import jar_path
 from tidemark._version import __version__
@@ -42,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     try:
         return int(given.command(given))
-    except TidemarkError as error:
+    except (TidemarkError, LogError) as error:
         sys.stderr.write(f"{error}\n")
         return 2 if given.command is _complete else 1
 
@@ -127,50 +125,10 @@ def _check(given: argparse.Namespace) -> int:
 
 
 def _log(given: argparse.Namespace) -> int:
-    with _session() as spark:
-        rows = watermark_log(given.checkpoint, spark=spark)
-        newest = rows.agg({"batch": "max"}).first()
-        first = (newest[0] or 0) - given.batches + 1 if newest else 0
-        shown = rows.where(f"batch >= {first}").orderBy("batch", "key", "split")
-        if given.json:
-            # Spark writes times with the offset of the session's time zone.
-            for line in shown.toJSON().collect():
-                _say(str(line))
-        else:
-            for line in _reason(shown):
-                _say(printable(line))
-            _say(f"The table has times in {spark.conf.get('spark.sql.session.timeZone')}.")
-            for line in _table(shown.drop("why")):
-                _say(printable(line))
+    rows = last_batches(given.checkpoint, given.batches)
+    for line in map(json.dumps, rows) if given.json else as_text(rows):
+        _say(line if given.json else printable(line))
     return 0
-
-
-def _table(rows: DataFrame) -> list[str]:
-    """What `show` prints, with names cut: a long one would pad the column in every row.
-
-    A key may have characters that a terminal obeys.
-    """
-    from pyspark.sql import functions as F
-
-    most = LONGEST_NAME
-    names = {
-        name: F.expr(f"IF(length({name}) > {most}, left({name}, {most}) || '...', {name})")
-        for name in ("key", "split", "held_by_split")
-    }
-    printed = StringIO()
-    with redirect_stdout(printed):
-        rows.withColumns(names).show(n=1000, truncate=False)
-    return printed.getvalue().rstrip("\n").split("\n")
-
-
-def _reason(log: DataFrame) -> Iterator[str]:
-    """Why nothing came out after the newest batch of a log that says so."""
-    batch, why = newest_reason(log)
-    if log.where(f"corrected AND batch > {-1 if batch is None else batch}").first() is not None:
-        yield "The last entry was corrected. The query continues from it when it starts."
-    elif why is not None:
-        yield f"After batch {batch}:"
-        yield from reason(why)
 
 
 def _explain(given: argparse.Namespace) -> int:

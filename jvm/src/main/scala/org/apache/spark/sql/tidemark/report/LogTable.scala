@@ -62,11 +62,24 @@ object LogTable {
     }
     val session = SparkSession.active
     val conf = new SerializableConfiguration(session.sessionState.newHadoopConf())
+    val (listing, parts) = this.parts(location, conf)
+    val rows = session.sparkContext.parallelize(parts, parts.size).flatMap(read(location, conf, listing, _))
+    session.internalCreateDataFrame(rows, schema).queryExecution.analyzed
+  }
+
+  /** The rows of the last batches, read by this thread. */
+  private[report] def last(location: String, conf: SerializableConfiguration, batches: Int): Iterator[InternalRow] = {
+    val (listing, parts) = this.parts(location, conf)
+    val first = parts.flatten.max - batches + 1
+    val rows = parts.iterator.filter(_.exists(_ >= first)).flatMap(read(location, conf, listing, _))
+    rows.filter(_.getLong(schema.fieldIndex("batch")) >= first)
+  }
+
+  private def parts(location: String, conf: SerializableConfiguration): (EntryListing, Seq[Seq[Long]]) = {
     val listing = this.listing(location, conf.value)
     val parts = reader(location, conf, listing).parts
     if (parts.isEmpty) throw new TidemarkException(CheckpointErrors.NoLog(location))
-    val rows = session.sparkContext.parallelize(parts, parts.size).flatMap(read(location, conf, listing, _))
-    session.internalCreateDataFrame(rows, schema).queryExecution.analyzed
+    (listing, parts)
   }
 
   /** The files of a query's log. Refused if the location is none that can be listed. */
@@ -149,7 +162,7 @@ object LogTable {
       why: InternalRow): Iterator[InternalRow] = {
     val splits = state.splits
     val key = UTF8String.fromString(name.toString)
-    val watermark = micros(state.watermark.millis)
+    val watermark = micros(state.watermark.millis.filter(_ => state.hasTimes))
     val begun = EventTimeUnits.micros(entry.timestampMillis)
     val isCorrected = entry.correction.exists(correction => correction.batch == entry.batch && correction.origins(name))
     val holding = UTF8String.fromString(heldBy(splits).map(nameOf(splits, _)).orNull)
@@ -162,7 +175,10 @@ object LogTable {
     if (splits.size == 0) Iterator.single(row(null, None, state.watermark.isIdle))
     else
       Iterator.range(0, splits.size).map { split =>
-        row(nameOf(splits, split), splits.clock(split), state.silent || splits.state(split) == SplitState.Idle)
+        row(
+          nameOf(splits, split),
+          splits.clock(split).filter(_ => state.hasTimes),
+          state.silent || splits.state(split) == SplitState.Idle)
       }
   }
 
