@@ -203,9 +203,9 @@ fuzz: SEED := $(shell echo $$RANDOM)
 fuzz: ## Random queries and plans from a new seed. From a known seed: make fuzz N=1000 SEED=7. CUTS: plans cut in two
 	@echo "SEED=$(SEED)"
 	$(SBT) -Dtidemark.seed=$(SEED) -Dtidemark.fuzz.n=$(N) -Dtidemark.fuzz.carried=$(N) -Dtidemark.fuzz.ordered=$(N) \
-	  -Dtidemark.fuzz.called=$(N) \
+	  -Dtidemark.fuzz.called=$(N) -Dtidemark.fuzz.said=$(N) \
 	  -Dtidemark.fuzz.plans=1000 -Dtidemark.fuzz.cuts=$(CUTS) -Dtidemark.fuzz.seed=$(SEED) \
-	  core/test "spark42/testOnly *FuzzSuite *SameEventTimeSuite *TwoQueriesSuite"
+	  core/test "spark42/testOnly *FuzzSuite *SameEventTimeSuite *TwoQueriesSuite *SentenceOracleSuite"
 
 .PHONY: vectors
 vectors: $(VENV_READY) ## Conformance vectors of watermarks. Those of another file: TIDEMARK_VECTORS=file make vectors

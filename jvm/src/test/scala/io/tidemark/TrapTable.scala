@@ -10,7 +10,7 @@ object TrapTable {
   val examples: Seq[Trap] = Seq(
     OperatorTrap.NoEventTimeAppend("aggregation by user"),
     OperatorTrap.GroupsByNoEventTime("aggregation by user", "at", isAppend = true),
-    OperatorTrap.MarkLost("aggregation by day", "day", "CAST(at AS DATE)", "at", isAppend = true),
+    OperatorTrap.MarkLost("aggregation by day", "day", "CAST(at AS DATE)", "at", isAppend = true, mayBeMarked = false),
     OperatorTrap.MarkOfOtherFrame("aggregation by window", "at", isAppend = true),
     OperatorTrap.OuterJoinNoBound("join (left outer)"),
     OperatorTrap.StateTimeoutNoWatermark("function with state"),

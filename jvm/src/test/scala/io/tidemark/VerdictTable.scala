@@ -1,10 +1,23 @@
 package io.tidemark
 
-import java.nio.file.Files
+import java.nio.file.{Files, Path}
 import java.time.ZoneOffset
 
+import scala.util.Using
+
 import io.tidemark.core.OriginName
-import io.tidemark.core.why.{InputVerdict, Situation, Verdict, Words}
+import io.tidemark.core.why.{
+  Flowing,
+  HeldBySplit,
+  InputVerdict,
+  LateVerdict,
+  NextResult,
+  Situation,
+  TimeUnitGuess,
+  Verdict,
+  Words,
+  WrongTime
+}
 
 /** The table in docs/why.md: each case with a sentence, in the order in which [[io.tidemark.core.why.Diagnosis]] tries them. */
 object VerdictTable {
@@ -31,20 +44,39 @@ object VerdictTable {
     Verdict.NoBatchYet(isRestart = true),
     Verdict.NoOperatorWaits,
     Verdict.EmitsAll(windows),
-    InputVerdict.FarAhead(windows, orders, 4102444800000L, noon, 5000),
-    Verdict.AllLate(windows, Some(orders), 5000, 3 * hour),
-    InputVerdict.ClockFarAhead(windows, orders, Some("pl-7"), 4102444800000L, noon),
+    WrongTime.FarAhead(windows, orders, 4102444800000L, noon, 5000),
+    LateVerdict.AllLate(windows, Some(orders), 5000, 3 * hour),
+    WrongTime.WrongUnit(windows, orders, noon / 1000, TimeUnitGuess.of(noon / 1000, noon + hour).get, isAhead = false),
+    WrongTime.ClockFarAhead(windows, orders, Some("pl-7"), 4102444800000L, noon, Some(noon)),
     InputVerdict.HeldByMark(windows, orders, "eu", Situation.Fault(pastEnd.what, pastEnd.fix)),
     InputVerdict.NoEventTime(windows, payments, hasRows = false),
     InputVerdict.NoMarks(windows, orders, "/lake/orders/_tidemark"),
     Verdict.NoDataBatchesOff(windows, noon, None),
     InputVerdict.JoinWaitsForIdle(join, join.name, payments, Some(noon), Some(600000)),
     InputVerdict.AllSilent(windows, payments, Some(noon), Some(noon + 760000), Some(600000)),
-    InputVerdict.HeldBySplit(windows, payments, split, Some(2 * hour + 30 * 60000), noon, notedIn = None),
-    InputVerdict.HeldByInput(windows, payments, noon, Some(noon + 760000), orders, noon + hour, noon),
+    HeldBySplit(
+      windows,
+      payments,
+      split,
+      Some(2 * hour + 30 * 60000),
+      noon,
+      notedIn = None,
+      resumes = Some(next(noon - hour).copy(movedBy = NextResult.MovedBy.Splits))),
+    InputVerdict.HeldByInput(
+      windows,
+      payments,
+      noon,
+      Some(noon + 760000),
+      orders,
+      noon + hour,
+      noon,
+      resumes = Some(next(noon + hour).copy(origin = Some(payments)))),
     Verdict.NeverEvicts(join, Some("left")),
-    Verdict.SomeLate(windows, Some(orders), 130, 2800, 14, 3 * hour, Some(3 * hour + 600001), isSplit = false),
-    Verdict.Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(noon + hour), None, Some(600000)))
+    LateVerdict.SomeLate(windows, Some(orders), 130, 2800, 14, 3 * hour, Some(3 * hour + 600001), isSplit = false),
+    Flowing(windows, Some(orders), noon + 600000, Some(600000), Some(next(noon + hour))))
+
+  private def next(end: Long) =
+    NextResult(NextResult.Window(end, isInState = true), None, end + 600000, None, NextResult.MovedBy.EventTimes, false)
 
   def rows: Seq[Seq[String]] = Seq("case", "sentence", "fix this by") +: examples.map { verdict =>
     Seq(s"[${verdict.code}](#${verdict.code.toLowerCase})", verdict.sentence(words), verdict.fix(words).getOrElse(""))
@@ -53,7 +85,8 @@ object VerdictTable {
   /** Every case that the code has. */
   def codes: Set[String] = {
     val folder = RoomsSuite.root.resolve("jvm/src/main/scala/io/tidemark/core/why")
-    val sources = Seq("Verdict", "InputVerdict").map(name => Files.readString(folder.resolve(s"$name.scala")))
-    sources.flatMap(raw"""extends \w*Verdict\(\s*"([A-Z_]+)"""".r.findAllMatchIn(_).map(_.group(1))).toSet
+    val sources = Using.resource(Files.list(folder))(_.toArray.map(file => Files.readString(file.asInstanceOf[Path])))
+    sources.flatMap(
+      raw"""extends (?:\w*Verdict|AheadOfClock)\(\s*"([A-Z_]+)"""".r.findAllMatchIn(_).map(_.group(1))).toSet
   }
 }

@@ -18,6 +18,15 @@ final class Oracle(query: Query) {
     } else (if (before.canGoOn) before.lookedAt(now) else before, None)
   }
 
+  /** What comes of a step, which may have a batch at its restart. */
+  def step(moment: Moment, step: Step): (Moment, Option[Batch]) = {
+    val now = moment.millis + step.seconds * 1000L
+    val rows = step.rows.view.mapValues(_.map { case (id, t) => Row(id, Vector(Some(t * 1000000L)), 1) }).toMap
+    val (begun, first) = if (step.restart) restart(moment.memory, moment.millis) else (moment.memory, None)
+    val (after, batch) = trigger(begun, now, rows)
+    (Moment(after, now), (first ++ batch).reduceOption(_ and _))
+  }
+
   /** A query begins again, and its first trigger has no rows. The time in which it did not run is no silence. As in stock
     * Spark, a query with plain watermarks alone runs no batch before there is a row.
     */
@@ -77,13 +86,17 @@ object Oracle {
   /** A case from beginning to end: what comes of each step, which may have a batch at its restart. */
   def run(example: Case): Seq[Option[Batch]] = {
     val oracle = new Oracle(example.query)
-    example.steps.foldLeft((Memory(), RandomCase.Begin * 1000L, Vector.empty[Option[Batch]])) {
-      case ((memory, time, all), step) =>
-        val now = time + step.seconds * 1000L
-        val rows = step.rows.view.mapValues(_.map { case (id, t) => Row(id, Vector(Some(t * 1000000L)), 1) }).toMap
-        val (begun, first) = if (step.restart) oracle.restart(memory, time) else (memory, None)
-        val (after, batch) = oracle.trigger(begun, now, rows)
-        (after, now, all :+ (first ++ batch).reduceOption(_ and _))
-    }._3
+    example.steps.foldLeft((Moment.begin, Vector.empty[Option[Batch]])) { case ((moment, all), step) =>
+      val (after, batch) = oracle.step(moment, step)
+      (after, all :+ batch)
+    }._2
+  }
+
+  /** A query between two triggers.
+    * @param millis what its clock says (ms)
+    */
+  final case class Moment(memory: Memory, millis: Long)
+  object Moment {
+    val begin: Moment = Moment(Memory(), RandomCase.Begin * 1000L)
   }
 }

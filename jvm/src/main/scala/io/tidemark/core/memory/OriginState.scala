@@ -50,6 +50,9 @@ final case class OriginState(
       rows.map(_ =>
         Unread.In(writers.collect { case (name, state) if state.hasPending => OriginState.split(name) }.toSeq))
 
+  /** Whether its watermark says something: Spark counts a null as the time 0, so rows without event times make one too. */
+  def hasTimes: Boolean = writers.nonEmpty || !maxEventTimeMillis.contains(0L)
+
   /** When a split really had its last rows; `None` if that is not known, or if it never had any. */
   def lastRows(split: Int): Option[Long] =
     splits.clock(split).flatMap(_ => uncounted.lastActive(split, splits.lastActive(split)))

@@ -38,15 +38,34 @@ object OperatorTrap {
     def fix: String = s"adding a window of ${name(time)}, or that column, to what it groups by"
   }
 
-  /** A grouping key that is computed from event time, and is none itself. */
-  final case class MarkLost(of: String, key: String, expression: String, time: String, isAppend: Boolean)
+  /** A grouping key that is computed from event time, and is none itself.
+    * @param key the column, and `expression` what it is made by
+    * @param mayBeMarked whether a watermark may be set on it: it has to be a timestamp
+    */
+  final case class MarkLost(
+      of: String,
+      key: String,
+      expression: String,
+      time: String,
+      isAppend: Boolean,
+      mayBeMarked: Boolean = true)
       extends OperatorTrap("MARK_LOST", if (isAppend) Error else Warning) {
     override def column: Option[String] = Some(time)
     def sentence: String =
       s"The watermark on ${name(time)} ends where ${name(key)} is made by ${name(expression)}: the $of groups by a column " +
         s"without one. ${unclosed(isAppend)}"
     def fix: String =
-      s"grouping by a window of ${name(time)} instead, or by putting the watermark on the new column"
+      s"grouping by a window of ${name(
+          time)} instead${if (mayBeMarked) ", or by putting the watermark on the new column" else ""}"
+  }
+
+  /** A window of the start or the end of another one. */
+  final case class WindowOfWindowEnd(of: String, expression: String, window: String, isAppend: Boolean)
+      extends OperatorTrap("MARK_LOST", if (isAppend) Error else Warning) {
+    override def column: Option[String] = Some(window)
+    def sentence: String =
+      s"The $of makes windows of $expression, which is no event time, though ${name(window)} is. ${unclosed(isAppend)}"
+    def fix: String = s"making them of window_time(\"$window\")"
   }
 
   /** A grouping key that is taken from a DataFrame on which the watermark is not set yet. */

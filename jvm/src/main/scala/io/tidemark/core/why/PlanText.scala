@@ -56,8 +56,7 @@ object PlanText {
     waiting(input.waits, words))
 
   private def waiting(waits: Waits, words: Words): String = waits.evicted match {
-    case _ if waits.all.isEmpty && waits.evicted.isEmpty => "keeps its state forever"
-    case None => s"keeps its state forever; ${waitsFor(waits.late, words)}"
+    case None => "keeps its state forever"
     case Some(evicted) =>
       val after = waits.afterMillis.filter(_ != 0).fold("")(gap(_))
       val idle = if (waits.evenIdle.isEmpty || waits.all.size < 2) ""

@@ -1,15 +1,15 @@
 package io.tidemark.core.why
 
 import io.tidemark.core.{Input, OperatorId, OriginName, Watermark}
-import io.tidemark.core.plan.{OperatorWatermarks, PlanShape}
+import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, Propagation}
 
 /** What is known of a query when a user asks why nothing comes out. Times are ms since the epoch.
   *
   * @param shape the query's plan
-  * @param watermarks every operator's watermarks, as the next batch uses them
+  * @param decision the watermarks that the next batch uses
   * @param origins the inputs, by name
   * @param lastRows of each operator input its rows in the last batch that had any rows
-  * @param dueMillis the end of the next window of each aggregation that is known to have one
+  * @param due the window of each aggregation that comes out next, as far as that is known
   * @param held the rows that wait in each operator in which rows do
   * @param haveEmitted the operators that have emitted rows in this run
   * @param nowMillis the wall clock
@@ -22,10 +22,10 @@ import io.tidemark.core.plan.{OperatorWatermarks, PlanShape}
   */
 final case class Situation(
     shape: PlanShape,
-    watermarks: OperatorWatermarks,
+    decision: Decision,
     origins: Map[OriginName, Situation.Origin],
     lastRows: Map[Input, Situation.Rows],
-    dueMillis: Map[OperatorId, Long],
+    due: Map[OperatorId, Situation.Due],
     held: Map[OperatorId, Situation.Held],
     haveEmitted: Set[OperatorId],
     nowMillis: Long,
@@ -34,7 +34,24 @@ final case class Situation(
     countsSilence: Boolean,
     emitted: Option[OperatorWatermarks] = None,
     recentRows: Map[Input, Seq[Situation.Rows]] = Map.empty,
-    next: Situation.NextBatch = Situation.NextBatch.Soon)
+    next: Situation.NextBatch = Situation.NextBatch.Soon) {
+
+  /** Every operator's watermarks in the next batch. */
+  lazy val watermarks: OperatorWatermarks = Propagation.levels(shape, decision)
+
+  /** How sentences name an operator, and what they say stays in it. */
+  private[why] def operator(shape: PlanShape): Verdict.Operator = {
+    val input = PlanShape.inputsOf(shape).headOption
+    val stays = shape match {
+      case stateful: PlanShape.Stateful if stateful.emitsAtOnce => Verdict.Stays.State
+      case join: PlanShape.Join if join.emitsAtOnce => Verdict.Stays.State
+      case _: PlanShape.Join => Verdict.Stays.RowsWithoutMatch
+      case _ if input.exists(in => haveEmitted(in.operator)) => Verdict.Stays.MoreResults
+      case _ => Verdict.Stays.Results
+    }
+    Verdict.Operator(input.fold(shape.label)(PlanInput.nameOf(shape, _)), stays)
+  }
+}
 
 object Situation {
 
@@ -47,6 +64,7 @@ object Situation {
     * @param isSplit whether it has a clock for each split
     * @param notedIn the mark log in which writers, which are the splits, note their times
     * @param largestClockMillis the clock of the split that is furthest ahead
+    * @param lastGoodMillis its latest watermark of this run that was not [[isFarAhead far ahead]]
     * @param farAhead the name of that split, if it is [[isFarAhead far ahead]]
     * @param last the split that holds the watermark back, if the input is split
     * @param idleAfterMillis after which silence it becomes idle, if it ever does
@@ -64,6 +82,7 @@ object Situation {
       isSplit: Boolean = false,
       notedIn: Option[String] = None,
       largestClockMillis: Option[Long] = None,
+      lastGoodMillis: Option[Long] = None,
       farAhead: Option[String] = None,
       last: Option[Split] = None,
       idleAfterMillis: Option[Long] = None,
@@ -72,6 +91,9 @@ object Situation {
       followsInJoins: Boolean = false,
       seenOnce: Option[Int] = None) {
     def isNoted: Boolean = notedIn.nonEmpty
+
+    private[why] def latestMillis: Option[Long] =
+      (largestClockMillis ++ watermark.millis ++ maxEventTimeMillis).maxOption
   }
 
   /** @param clockMillis `None` if it has had no row with an event time
@@ -93,6 +115,11 @@ object Situation {
     * @param whileOthers whether others must have rows then
     */
   final case class LeftOut(fromMillis: Long, whileOthers: Boolean)
+
+  /** @param millis the first watermark by which the window ends
+    * @param isInState whether it is known to have rows; the next one may have none
+    */
+  final case class Due(millis: Long, isInState: Boolean)
 
   /** Rows that wait to come out in order.
     * @param firstMillis the watermark that lets the first of them go
@@ -118,8 +145,10 @@ object Situation {
     /** @param everyMillis the interval between two triggers */
     final case class AtTrigger(everyMillis: Long) extends NextBatch
 
-    /** The query has ended, or ends by itself when it has read what had arrived. */
-    case object InNextRun extends NextBatch
+    /** The query has ended, or ends by itself when it has read what had arrived.
+      * @param beginsWithDue whether a run begins with what is due, also if no row has arrived
+      */
+    final case class InNextRun(beginsWithDue: Boolean) extends NextBatch
   }
 
   // An event time further ahead of the wall clock than this is a wrong one, and not the difference of two clocks.

@@ -56,7 +56,8 @@ object Trap {
       extends Trap("NO_IDLE_TIME", Info) {
     override def operator: Option[String] = operators.headOption
     def sentence: String = {
-      val what = if (onlyState) "keep their state until it has rows again" else "wait for it forever"
+      val what = if (onlyState) s"keep ${if (operators.size == 1) "its" else "their"} state until it has rows again"
+      else "wait for it forever"
       s"If ${part.fold("")(kind => s"a $kind of ")}${name(input)} falls silent, ${operators.mkString(", ")} will $what."
     }
     def fix: String = {

@@ -3,7 +3,7 @@ package io.tidemark.core.support
 import java.time.ZoneOffset
 
 import io.tidemark.core.{OperatorId, Watermark}
-import io.tidemark.core.plan.{PlanShape, Propagation}
+import io.tidemark.core.plan.PlanShape
 import io.tidemark.core.support.Plans._
 import io.tidemark.core.why.{Diagnosis, Situation, Words}
 import io.tidemark.core.why.Situation.LeftOut
@@ -30,10 +30,9 @@ trait Situations extends JoinPlans {
   protected def situation(shape: PlanShape, inputs: Situation.Origin*): Situation = {
     val origins = inputs.map(origin => origin.name -> origin).toMap
     val decision = decided(inputs.map(origin => origin.name.key -> origin.watermark): _*)
-    val watermarks = Propagation.levels(shape, decision)
     Situation(
       shape,
-      watermarks,
+      decision,
       origins,
       Map.empty,
       Map.empty,
@@ -45,6 +44,7 @@ trait Situations extends JoinPlans {
       countsSilence = true)
   }
 
-  protected def due(operator: Long, at: String): Map[OperatorId, Long] = Map(OperatorId(operator) -> time(at))
+  protected def due(operator: Long, at: String, isInState: Boolean = true): Map[OperatorId, Situation.Due] =
+    Map(OperatorId(operator) -> Situation.Due(time(at), isInState))
   protected def sentence(of: Situation): String = Diagnosis.of(of).sentence(words)
 }

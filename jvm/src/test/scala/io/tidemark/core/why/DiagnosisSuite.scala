@@ -77,10 +77,10 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
 
   test("the next window of an operator with several inputs names the one that it waits for") {
     val inputs = Seq(input("orders", at(time("12:05"))), input("payments", at(time("12:00"))))
-    assert(sentence(situation(both, inputs: _*).copy(dueMillis = due(1, "13:00"))).endsWith(
+    assert(sentence(situation(both, inputs: _*).copy(due = due(1, "13:00"))).endsWith(
       "is emitted once an event time of \"payments\" reaches 1970-01-01T13:10:00Z, if no other input is behind then."))
     val splits = input("payments", at(time("12:00"))).copy(isSplit = true)
-    assert(sentence(situation(counted, splits).copy(dueMillis = due(0, "13:00"))).endsWith(
+    assert(sentence(situation(counted, splits).copy(due = due(0, "13:00", isInState = false))).endsWith(
       "If it has rows, it is emitted once every split that is not idle has reached 1970-01-01T13:10:00Z."))
   }
 
@@ -132,6 +132,44 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     assert(flowing.fix(words).exists(_.endsWith("max_ahead on \"payments\", if the event time there is wrong")))
   }
 
+  test("an event time that would be one of today in another unit is told, with the function that reads it") {
+    def of(eventTime: Long, now: Long = 1714564800000L) =
+      Diagnosis.of(situation(counted, input("payments", at(eventTime - minutes(10)))).copy(nowMillis = now))
+    val seconds = of(1714564800L)
+    assert(seconds.code === "WRONG_UNIT" && seconds.isTrouble)
+    assert(seconds.sentence(words) ===
+      "aggregation #0 uses an event time of \"payments\" that seems to be in another unit: 1970-01-20T20:16:04.800Z. It " +
+      "would be 2024-05-01T12:00:00Z if seconds were read as milliseconds, or milliseconds as microseconds.")
+    assert(seconds.fix(words) === Some("making the column with timestamp_seconds or timestamp_millis"))
+    val millis = of(1714564800000000L)
+    assert(millis.sentence(words).contains(": 1714564800000000 ms. It would be 2024-05-01T12:00:00Z if milliseconds"))
+    assert(millis.fix(words).exists(_.startsWith(
+      "making the column with timestamp_millis or timestamp_micros, and stopping the query, taking the watermark back")))
+    // Times of a test, of the last century and of the next one are as people mean them.
+    for (time <- Seq(1000000L, 1714564799000L, 500000000000L, 4102444800000L)) assert(of(time).code === "FLOWING")
+  }
+
+  test("the watermark that is taken back goes to where it was before, if that is known") {
+    val year2100 = 4102444800000L
+    val late = situation(counted, input("payments", at(year2100)).copy(lastGoodMillis = Some(time("11:50"))))
+      .copy(lastRows = Map(left(0) -> Situation.Rows(7, 7, year2100)))
+    assert(Diagnosis.of(late).fix(words).exists(
+      _.contains("tidemark.correct(checkpoint, key=\"payments\", to=\"1970-01-01T11:50:00Z\")")))
+  }
+
+  test("the event time that lets a window out is found through the range of a join and the other input") {
+    val windows = aggregation(1, join, 1)
+    val inputs = Seq(input("orders", at(time("12:05"))), input("payments", at(time("12:00"))))
+    val found = Diagnosis.of(situation(windows, inputs: _*).copy(due = due(1, "12:30")))
+    val text = found.sentence(words)
+    val said = "reaches (1970-01-01T[0-9:.]+Z)".r.findFirstMatchIn(text).get.group(1)
+    val reached = java.time.Instant.parse(said).toEpochMilli - minutes(10)
+    def out(payments: Long) = Diagnosis.of(
+      situation(windows, input("orders", at(time("20:00"))), input("payments", at(payments)))
+        .copy(due = due(1, "12:30"))).sentence(words).contains("The first window")
+    assert(out(reached - 1) && !out(reached), text)
+  }
+
   test("a join below an aggregation that waits for an idle side says so") {
     for (isInner <- Seq(true, false)) {
       val windows = aggregation(1, join.copy(emitsAtOnce = isInner), 1)
@@ -146,7 +184,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
 
   test("a window that is complete waits for a row if no-data batches are off") {
     val off = situation(counted, input("payments", at(time("13:00"))))
-      .copy(dueMillis = due(0, "13:00"), runsNoDataBatches = false)
+      .copy(due = due(0, "13:00"), runsNoDataBatches = false)
     assert(Diagnosis.of(off).code === "NO_DATA_BATCHES_OFF")
     val on = off.copy(runsNoDataBatches = true)
     assert(Diagnosis.of(on).code === "FLOWING")
@@ -172,7 +210,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     assert(sentence(situation(deduplication, input("payments", at(time("12:10"))))).startsWith(
       "deduplication #0 has evicted its state up to 1970-01-01T12:10:00Z"))
     val updates = situation(counted.copy(emitsAtOnce = true), input("payments", at(time("12:10"))))
-    assert(sentence(updates.copy(dueMillis = due(0, "13:00"))).contains(" is evicted once an event time reaches "))
+    assert(sentence(updates.copy(due = due(0, "13:00"))).contains(" is evicted once an event time reaches "))
   }
 
   test("an operator that has emitted results in this run is said to emit nothing more") {
@@ -184,11 +222,14 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
   }
 
   test("a query that flows says which event time emits its next window") {
-    val flows = situation(counted, input("payments", at(time("12:10")))).copy(dueMillis = due(0, "13:00"))
+    val flows = situation(counted, input("payments", at(time("12:10")))).copy(due = due(0, "13:00"))
     assert(sentence(flows) ===
       "aggregation #0 has emitted what was due up to 1970-01-01T12:10:00Z, 10 minutes behind the latest event time of " +
-      "\"payments\". The next window ends at 1970-01-01T13:00:00Z. If it has rows, it is emitted once an event time reaches " +
+      "\"payments\". The first window in its state ends at 1970-01-01T13:00:00Z, and is emitted once an event time reaches " +
       "1970-01-01T13:10:00Z.")
+    assert(sentence(flows.copy(due = due(0, "13:00", isInState = false))).endsWith(
+      "\"payments\". The next window ends at 1970-01-01T13:00:00Z. If it has rows, it is emitted once an event time reaches " +
+        "1970-01-01T13:10:00Z."))
   }
 
   test("without no-data batches, a query whose next window is not known says that a row has to come") {
@@ -196,8 +237,7 @@ class DiagnosisSuite extends AnyFunSuite with Situations {
     assert(sentence(flows) ===
       "aggregation #0 will emit what is due up to 1970-01-01T12:10:00Z, 10 minutes behind the latest event time of " +
       "\"payments\". The next row does that: no-data batches are off.")
-    assert(sentence(flows.copy(dueMillis =
-      due(0, "13:00"))).startsWith("aggregation #0 has emitted what was due up to"))
+    assert(sentence(flows.copy(due = due(0, "13:00"))).startsWith("aggregation #0 has emitted what was due up to"))
   }
 
   test("a query that flows by noted times says which time its writers have to note") {

@@ -83,7 +83,7 @@ private[tidemark] object Explanation {
       }
     val runsNoDataBatches = session.sessionState.conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED)
     val traps = logical ++
-      plan.toSeq.flatMap(new ShapeTraps(_, origins, mode == Append, runsNoDataBatches, countsSilence).all)
+      plan.toSeq.flatMap(new ShapeTraps(_, origins, mode == Append, runsNoDataBatches, countsSilence, isRefused).all)
     Explanation(
       plan.toSeq.flatMap(translated => PlanInput.of(translated.shape, translated.columnNames)),
       plan.fold(origins.hints)(_.hints).distinct.map(finding(_, Severity.Warning)),

@@ -18,7 +18,8 @@ private[check] final class ShapeTraps(
     origins: OriginsOfPlan,
     isAppend: Boolean,
     runsNoDataBatches: Boolean,
-    countsSilence: Boolean) {
+    countsSilence: Boolean,
+    isRefused: Boolean = false) {
   import ShapeTraps._
 
   private val operators = Waits.inputs(plan.shape)
@@ -74,8 +75,8 @@ private[check] final class ShapeTraps(
 
   /** A watermark that no operator uses. Expressions and marks may still use it. */
   private def unused: Seq[Trap] =
-    // A hint says it of complete mode.
-    if (plan.targets.nonEmpty || plan.outputs.nonEmpty || plan.hints.exists(_.code == CompleteMode)) Nil
+    // A hint says it of complete mode. Of what Spark refuses, the plan need not have each operator.
+    if (isRefused || plan.targets.nonEmpty || plan.outputs.nonEmpty || plan.hints.exists(_.code == CompleteMode)) Nil
     else {
       val used = waits.values.flatMap(waiting => waiting.all ++ waiting.evenIdle).toSet
       origins.names.filterNot(used).map(origin => InputTrap.WatermarkUnused(origin.toString))

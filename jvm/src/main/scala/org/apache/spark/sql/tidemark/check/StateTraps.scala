@@ -8,13 +8,19 @@ import io.tidemark.core.why.{OperatorTrap, Trap}
 
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  Expression,
+  GetStructField,
+  NamedExpression,
+  PreciseTimestampConversion
+}
 import org.apache.spark.sql.catalyst.plans.{FullOuter, JoinType, LeftOuter, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.InternalOutputModes.{Append, Update}
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.tidemark.columns.{EventTimeMarks, TrackedColumns}
-import org.apache.spark.sql.types.TimestampType
+import org.apache.spark.sql.types.{TimestampNTZType, TimestampType}
 
 /** What the operators with state of an analyzed plan show: those that Spark refuses, and those that keep all state.
   * @param isChecked whether Spark refuses any: a setting of its own can switch that off
@@ -100,16 +106,26 @@ private[check] final class StateTraps(
   /** A key that is computed from event time below the aggregation or in it, and is no event time. */
   private def lostKey(operator: Aggregate, isAppend: Boolean): Option[Trap] =
     operator.groupingExpressions.flatMap { key =>
-      for {
-        by <- madeBy(key, operator)
-        time <- by.references.find(a => isTimeBelow(a, operator.child))
-      } yield OperatorTrap.MarkLost(
-        labelOf(operator),
-        nameOf(key, operator),
-        OriginTraps.textOf(by),
-        time.name,
-        isAppend)
+      madeBy(key, operator).flatMap(lostAt(operator, nameOf(key, operator), _, isAppend))
     }.headOption
+
+  /** Where a column or what it is made of is computed from event time. */
+  private def lostAt(operator: Aggregate, column: String, by: Expression, isAppend: Boolean): Option[Trap] = {
+    def isTime(a: Attribute) = isTimeBelow(a, operator.child)
+    def ofWindow = by.collectFirst {
+      case field @ GetStructField(window: Attribute, _, _) if isTime(window) =>
+        val end = s"${window.name}.${field.extractFieldName}"
+        OperatorTrap.WindowOfWindowEnd(labelOf(operator), end, window.name, isAppend)
+    }
+    def here = by.references.find(isTime).map { time =>
+      val mayBeMarked = by.dataType == TimestampType || by.dataType == TimestampNTZType
+      OperatorTrap.MarkLost(labelOf(operator), column, OriginTraps.textOf(by), time.name, isAppend, mayBeMarked)
+    }
+    def below = by.references.iterator.flatMap { a =>
+      OriginTraps.madeBy(a.exprId, operator.child).flatMap(lostAt(operator, a.name, _, isAppend))
+    }.nextOption()
+    ofWindow.filter(_ => by.exists(_.isInstanceOf[PreciseTimestampConversion])).orElse(here).orElse(below)
+  }
 
   /** A key by a time that comes out of a map. The map's columns are others than those below it. */
   private def lostInMap(operator: Aggregate, time: String, isAppend: Boolean): Option[Trap] =

@@ -51,7 +51,14 @@ private[tidemark] object PlanDueScans {
       val scan =
         if (known.isEmpty) WindowSchedule.First else if (isDue) WindowSchedule.Whole else WindowSchedule.Skipped
       val ordinal = save.keyExpressions.indexOf(column)
-      WindowSchedule(ordinal, grid, next, scan, watermarks.evicts(save), runsOnlyWhenDue = false)
+      WindowSchedule(
+        ordinal,
+        grid,
+        EventTimeUnits.micros(now),
+        next,
+        scan,
+        watermarks.evicts(save),
+        runsOnlyWhenDue = false)
     }
   }
 

@@ -210,6 +210,8 @@ private[planning] object StatefulShapes {
     case "sessionWindowStateStoreSaveExec" => "session aggregation"
     case "dedupe" => "dropDuplicates"
     case "dedupeWithinWatermark" => "dropDuplicatesWithinWatermark"
-    case other => other
+    case "globalLimit" => "limit"
+    case "transformWithStateInPySparkExec" => "transformWithState"
+    case other => other.stripSuffix("Exec")
   }
 }

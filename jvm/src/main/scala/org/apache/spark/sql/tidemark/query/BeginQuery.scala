@@ -58,7 +58,8 @@ private[tidemark] final class BeginQuery(execution: MicroBatchExecution, label: 
       execution.outputMode == InternalOutputModes.Complete,
       conf.getConf(SQLConf.STREAMING_NO_DATA_MICRO_BATCHES_ENABLED),
       resumed.countsSilence,
-      next)
+      next,
+      BeyondSpark.isUsed(origins, execution.analyzedPlan))
     val waiting = restored.map(QueryView.Waiting(_))
     val watermarks =
       new QueryWatermarks(

@@ -4,7 +4,9 @@ import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
+import scala.ref.WeakReference
 
+import org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecution
 import org.apache.spark.sql.tidemark.status.{QueryView, RunReport}
 
 /** The queries of this JVM that Tidemark has seen start, by run.
@@ -18,13 +20,28 @@ private[tidemark] object RunningQueries {
 
   // A report is often asked for just after a query has stopped.
   private val RemembersEnded = 100
-  private final class Remembered extends java.util.LinkedHashMap[UUID, RunReport] {
-    override def removeEldestEntry(eldest: java.util.Map.Entry[UUID, RunReport]): Boolean = size() > RemembersEnded
+  private final class Remembered[A] extends java.util.LinkedHashMap[UUID, A] {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[UUID, A]): Boolean = size() > RemembersEnded
   }
-  private val ended = new Remembered
+  private val ended = new Remembered[RunReport]
 
   // Queries that were left to Spark when they started.
-  private val passed = new Remembered
+  private val passed = new Remembered[Passed]
+  private final class Passed(execution: MicroBatchExecution) {
+    val (id, runId) = (execution.id, execution.runId)
+    private val query = new WeakReference(execution)
+    @volatile private var last = Takeover.passedBy(execution)
+    def view: QueryView = {
+      query.get.foreach(running => last = Takeover.passedBy(running))
+      last
+    }
+
+    /** Only what is known of it is kept. */
+    def end(): Unit = {
+      val _ = view
+      query.clear()
+    }
+  }
 
   def begun(takeover: Takeover, render: Render): Unit = {
     // Spark's listener bus drops events when it is too busy, also that of an end.
@@ -33,18 +50,20 @@ private[tidemark] object RunningQueries {
     ()
   }
 
-  def finished(runId: UUID, render: Render): Unit =
+  def finished(runId: UUID, render: Render): Unit = {
+    passed.synchronized(Option(passed.get(runId))).foreach(_.end())
     Option(running.get(runId)).foreach { takeover =>
       // The last report is kept before the query is removed, so that a caller in between finds one.
       val last = rendered(takeover.view.copy(hasEnded = true), hasEnded = true, render)
       ended.synchronized(ended.put(runId, last))
       if (running.remove(runId, takeover)) takeover.close()
     }
+  }
 
   /** A query that Tidemark has seen start and has not taken over. */
-  def passedBy(view: QueryView, render: Render): Unit = {
-    val report = rendered(view, hasEnded = false, render)
-    passed.synchronized(passed.put(view.runId, report))
+  def passedBy(execution: MicroBatchExecution): Unit = {
+    val query = new Passed(execution)
+    passed.synchronized(passed.put(query.runId, query))
     ()
   }
 
@@ -56,8 +75,9 @@ private[tidemark] object RunningQueries {
   /** The report of a query by its id or its run's, running or not long ended. */
   def report(id: UUID, render: Render): Option[String] =
     live(t => t.id == id || t.runId == id, render).nextOption().map(_.json).orElse(
-      (remembered ++ passed.synchronized(passed.values.asScala.toSeq))
-        .findLast(report => report.id == id || report.runId == id).map(_.json))
+      remembered.findLast(report => report.id == id || report.runId == id).map(_.json)).orElse(
+      passed.synchronized(passed.values.asScala.toSeq).findLast(query => query.id == id || query.runId == id)
+        .map(query => render(query.view)))
 
   /** The report of one run, running or not long ended. */
   def reportOf(runId: UUID, render: Render): Option[RunReport] =

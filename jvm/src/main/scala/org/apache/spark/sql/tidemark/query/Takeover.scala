@@ -16,8 +16,10 @@ import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, Pr
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.check.{CheckAtStart, OrderSetting}
 import org.apache.spark.sql.tidemark.columns.{OriginsOfPlan, PlanNote, UnionChecks}
+import org.apache.spark.sql.tidemark.exec.calls.CallMetricsExec
 import org.apache.spark.sql.tidemark.marks.OutputMarks
 import org.apache.spark.sql.tidemark.optimizer.{InsertOperatorInputs, InsertOrders}
+import org.apache.spark.sql.tidemark.planning.OperatorOrder
 import org.apache.spark.sql.tidemark.session.SessionConf
 import org.apache.spark.sql.tidemark.status.{FirstLine, QueryView}
 import org.apache.spark.sql.tidemark.stream.{SessionRule, SparkInternals}
@@ -147,11 +149,7 @@ private[tidemark] final class Takeover private (
     findings,
     state,
     hasEnded = !execution.isActive,
-    execution.exception.map { error =>
-      // A query may fail before it has a batch.
-      val batch = Option(execution.getLatestExecutionContext()).map(_.batchId).filter(_ >= 0)
-      QueryView.Failure(batch, FirstLine.of(error))
-    })
+    failureOf(execution))
 
   private def stateOf(life: QueryLife): Option[QueryView.State] = life match {
     case LeftToSpark(reason) => Some(QueryView.LeftToSpark(reason))
@@ -229,7 +227,21 @@ private[tidemark] object Takeover {
       Option(execution.name),
       SessionConf.zone(confOf(execution)),
       Nil,
-      if (hasWatermark) QueryView.LeftToSpark(s"${TidemarkConf.Enabled.key}=false") else QueryView.NoWatermark)
+      if (hasWatermark) QueryView.LeftToSpark(s"${TidemarkConf.Enabled.key}=false") else withoutWatermark(execution),
+      hasEnded = !execution.isActive,
+      failureOf(execution))
+  }
+
+  private def withoutWatermark(execution: MicroBatchExecution): QueryView.NoWatermark =
+    Option(execution.lastExecution).fold(QueryView.NoWatermark(Map.empty, Map.empty)) { last =>
+      val calls = last.executedPlan.collect { case calls: CallMetricsExec => calls.column -> calls.stats }
+      QueryView.NoWatermark(OperatorOrder.in(last.executedPlan), calls.groupMapReduce(_._1)(_._2)(_ + _))
+    }
+
+  private def failureOf(execution: MicroBatchExecution): Option[QueryView.Failure] = execution.exception.map { error =>
+    // A query may fail before it has a batch.
+    val batch = Option(execution.getLatestExecutionContext()).map(_.batchId).filter(_ >= 0)
+    QueryView.Failure(batch, FirstLine.of(error))
   }
 
   /** A query that could not be taken over, and fails when it is planned. */

@@ -24,7 +24,7 @@ private[tidemark] final class TakeoverListener(session: classic.SparkSession, re
       try
         Takeover.of(query) match {
           case Some(takeover) => RunningQueries.begun(takeover, render)
-          case None => RunningQueries.passedBy(Takeover.passedBy(query), render)
+          case None => RunningQueries.passedBy(query)
         }
       catch {
         case e: TidemarkException => fail(query, e)

@@ -3,6 +3,7 @@ package org.apache.spark.sql.tidemark.report
 import io.tidemark.core.{EventTimeUnits, OperatorId, OriginName}
 import io.tidemark.core.plan.Order
 
+import org.apache.spark.sql.tidemark.planning.OperatorOrder
 import org.apache.spark.sql.tidemark.status.QueryView
 
 /** What a report shows of the order of rows: in which an operator reads them, and which rows wait to be in it. */
@@ -11,16 +12,18 @@ private[report] object OrderReport {
 
   /** Empty if the operator's result does not depend on the order. */
   def order(operator: OperatorId, query: QueryView.Planned): Seq[(String, Any)] =
-    query.orders.get(operator).toSeq.map { found =>
-      val fields = found.order match {
-        case time: Order.Time =>
-          Seq("kind" -> "time", "columns" -> list(time.names.distinct), "over_batches" -> time.isOverBatches)
-        case _: Order.Arrival => Seq("kind" -> "arrival", "columns" -> list(Nil))
-        case _: Order.Lost => Seq("kind" -> "none", "columns" -> list(Nil))
-      }
-      val lost = Seq("lost_at" -> found.lost.map(_.at).orNull, "why" -> found.lost.map(_.why).orNull)
-      "order" -> obj(fields ++ Seq("of_groups" -> found.isOfGroups) ++ lost: _*)
+    query.orders.get(operator).toSeq.flatMap(order)
+
+  def order(found: OperatorOrder): Seq[(String, Any)] = {
+    val fields = found.order match {
+      case time: Order.Time =>
+        Seq("kind" -> "time", "columns" -> list(time.names.distinct), "over_batches" -> time.isOverBatches)
+      case _: Order.Arrival => Seq("kind" -> "arrival", "columns" -> list(Nil))
+      case _: Order.Lost => Seq("kind" -> "none", "columns" -> list(Nil))
     }
+    val lost = Seq("lost_at" -> found.lost.map(_.at).orNull, "why" -> found.lost.map(_.why).orNull)
+    Seq("order" -> obj(fields ++ Seq("of_groups" -> found.isOfGroups) ++ lost: _*))
+  }
 
   /** Of an operator in which rows wait, after a batch of this run: also the watermarks that let the first and the last of
     * them go.

@@ -61,13 +61,13 @@ object PlanWatermarks {
       }
       // Without a watermark, Spark's 0 stands for it.
       val due = for {
-        next <- query.known.windows.get(of.input.operator).flatMap(_.nextMillis)
+        next <- query.known.windows.get(of.input.operator).flatMap(_.dueMillis)
         if reached.nonEmpty
       } yield s"next due at ${words.at(next)}"
       val judging = last.inputs.get(of.input).flatMap(_.input.watermark.millis)
       val late =
-        of.column.map(_ => judging.fold("no row is late yet")(at => s"late up to ${words.at(at)}"))
-      val waits = of.waits.all
+        of.column.map(_ => judging.fold("no row is late yet")(at => s"late up to ${words.at(math.max(at, 0L))}"))
+      val waits = if (of.waits.evicted.isEmpty) Nil else of.waits.all
       val waiting = Option.when(waits.nonEmpty)(s"waits for ${waits.map(name).mkString(", ")}")
       val held = evicting.flatMap(_.by).filter(_ => evicts.nonEmpty).flatMap { origin =>
         splits.get(origin).orElse(Option.when(waits.size > 1)(name(origin)))

@@ -34,7 +34,8 @@ private[tidemark] object Report {
   def json(view: QueryView): String = {
     val (engine, fields) = view.state match {
       case QueryView.LeftToSpark(reason) => "spark" -> (("reason" -> reason) +: nothing(view.findings))
-      case QueryView.NoWatermark => "spark" -> (("reason" -> "it has no watermark") +: nothing(view.findings))
+      case none: QueryView.NoWatermark => "spark" ->
+          (("reason" -> "it has no watermark") +: without(none, view.findings))
       case QueryView.NothingKnown => "tidemark" -> nothing(view.findings)
       case QueryView.Waiting(restored) => "tidemark" -> waiting(restored, view.findings)
       case planned: QueryView.Planned => "tidemark" -> body(planned, view.findings)
@@ -42,6 +43,20 @@ private[tidemark] object Report {
     val query = obj("id" -> view.id.toString, "runId" -> view.runId.toString, "name" -> view.name.orNull)
     val why = reason(Reason.of(view, System.currentTimeMillis()).text(new Words(view.zone)))
     Json.text(obj(Seq("query" -> query, "zone" -> view.zone.getId, "why" -> why, "engine" -> engine) ++ fields: _*))
+  }
+
+  /** Of a query without a watermark: the orders of its operators and its calls. */
+  private def without(query: QueryView.NoWatermark, findings: Seq[Finding]): Seq[(String, Any)] = {
+    val operators = query.orders.toSeq.sortBy(-_._1.value).map { case (id, order) =>
+      obj(Seq("operator" -> order.operator, "id" -> id.value, "columns" -> list(Nil), "children" -> list(Nil)) ++
+        OrderReport.order(order): _*)
+    }
+    val plan = if (operators.isEmpty) null
+    else obj("operator" -> "output", "columns" -> list(Nil), "children" -> list(operators))
+    Seq("batch" -> null, "inputs" -> list(Nil), "hints" -> list(findings.map(hint)), "plan" -> plan) ++
+      Option.when(query.calls.nonEmpty)("calls" -> list(query.calls.toSeq.sortBy(_._1).map { case (column, last) =>
+        obj("column" -> column, "last" -> obj(CallMetricsExec.fields(last): _*))
+      }))
   }
 
   /** Of a query whose watermarks are not known. */
@@ -146,15 +161,17 @@ private[tidemark] object Report {
       if (planOrigin.rules.splitBy.isEmpty) None
       else shown.behind.waitedFor.headOption.map(split => SplitNameTable.show(splits.name(split)))
 
+    private def shown(millis: Option[Long]): AnyRef = millis.filter(_ => state.hasTimes).map(Long.box).orNull
+
     def hints: Seq[TidemarkError] = noted.hints(shown.behind.waitedFor.flatMap(shown.behind.writer))
 
     def json: AnyRef = obj(Seq(
       "key" -> planOrigin.name.toString,
       "column" -> planOrigin.column,
       "delay_ms" -> planOrigin.rules.delayMillis,
-      "watermark_ms" -> millis(now),
-      "late_watermark_ms" -> millis(entry.decision.origin(planOrigin.name)),
-      "max_event_time_ms" -> state.maxEventTimeMillis.map(Long.box).orNull) ++ shown.fields: _*)
+      "watermark_ms" -> shown(now.millis),
+      "late_watermark_ms" -> shown(entry.decision.origin(planOrigin.name).millis),
+      "max_event_time_ms" -> shown(state.maxEventTimeMillis)) ++ shown.fields: _*)
   }
 
   /** The plan as nested operators, without those that only pass rows on.
@@ -238,15 +255,19 @@ private[tidemark] object Report {
     private def windows(id: OperatorId): Seq[(String, Any)] = {
       val hasWatermark =
         eviction.inputs.get(Input(id, Side.Left)).flatMap(_.evicted).exists(_.watermark.millis.nonEmpty)
-      query.known.windows.get(id).flatMap(_.nextMillis).filter(_ => hasWatermark).map("next_due_ms" -> _).toSeq
+      query.known.windows.get(id).flatMap(_.dueMillis).filter(_ => hasWatermark).map("next_due_ms" -> _).toSeq
     }
+
+    /** No row from before 1970 is on time, as in Spark. */
+    private def lateMillis(judged: InputWatermarks): Option[AnyRef] =
+      judged.input.watermark.millis.map(at => Long.box(math.max(at, 0L)))
 
     private def levels(operator: PlanShape, input: Input): Seq[(String, Any)] = {
       val (judged, now) = (late.inputs.get(input), eviction.inputs.get(input))
       val neverLate = !PlanShape.dropsLate(operator)
       val keepsForever = PlanShape.eviction(operator, input.side) == PlanShape.Eviction.Never
       Seq(
-        "late_ms" -> judged.filterNot(_ => neverLate).map(l => millis(l.input.watermark)).orNull,
+        "late_ms" -> judged.filterNot(_ => neverLate).flatMap(lateMillis).orNull,
         "eviction_ms" -> now.flatMap(_.evicted).filterNot(_ => keepsForever).map(h => millis(h.watermark)).orNull,
         "held_by" -> now.flatMap(_.evicted).map(holder).orNull,
         "late" ->

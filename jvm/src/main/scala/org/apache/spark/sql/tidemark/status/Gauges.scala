@@ -69,7 +69,8 @@ private[tidemark] final class Gauges(
     def addOrigin(origin: OriginName): Unit = {
       val key = free(legible(origin.toString))
       def totals(now: QueryView.Planned) = now.totals.getOrElse(origin, QueryView.Totals.none)
-      def watermark(now: QueryView.Planned) = now.snapshot.decision.origin(origin).millis
+      def watermark(now: QueryView.Planned) =
+        now.snapshot.decision.origin(origin).millis.filter(_ => totals(now).hasTimes)
       add(s"$key-watermark-lag-seconds")(seconds(watermark(_).map(nowMillis() - _)))
       add(s"$key-behind-seconds")(seconds { now =>
         for (latest <- totals(now).maxEventTimeMillis; reached <- watermark(now)) yield latest - reached

@@ -32,9 +32,10 @@ private[tidemark] object ProgressFields {
           Seq(text(query.reason.map(_.sentence(words))), text(query.reason.flatMap(_.heldBy).map(_.toString))) ++
             named.flatMap { name =>
               val at = decision.origin(name)
-              val latest = query.totals.get(name).flatMap(_.maxEventTimeMillis)
-              val behind = for (event <- latest; reached <- at.millis) yield event - reached
-              Seq(at.millis.map(Long.box).orNull, behind.map(Long.box).orNull, at.isIdle)
+              val totals = query.totals.getOrElse(name, QueryView.Totals.none)
+              val reached = at.millis.filter(_ => totals.hasTimes)
+              val behind = for (event <- totals.maxEventTimeMillis; watermark <- reached) yield event - watermark
+              Seq(reached.map(Long.box).orNull, behind.map(Long.box).orNull, at.isIdle)
             }
         })
   }

@@ -5,6 +5,7 @@ import java.util.UUID
 
 import io.tidemark.TidemarkError
 import io.tidemark.core.{Input, OperatorId, OriginName}
+import io.tidemark.core.calls.CallStats
 import io.tidemark.core.history.{History, Moment}
 import io.tidemark.core.memory.{BatchStart, OriginRules, OriginState, WatermarkEntry}
 import io.tidemark.core.plan.{Decision, OperatorWatermarks, Propagation}
@@ -45,9 +46,12 @@ private[tidemark] object QueryView {
   /** @param batch the one that was not committed, if it is known; @param what the first line of the error */
   final case class Failure(batch: Option[Long], what: String)
 
-  /** A query without a watermark, which Tidemark has not taken over. */
-  case object NoWatermark extends State {
-    override def detached: NoWatermark.type = this
+  /** A query without a watermark, which Tidemark has not taken over.
+    * @param orders in what order operators read their rows, for those whose result depends on it
+    * @param calls the asynchronous calls of each column in the last batch that has begun
+    */
+  final case class NoWatermark(orders: Map[OperatorId, OperatorOrder], calls: Map[String, CallStats]) extends State {
+    override def detached: NoWatermark = this
   }
 
   /** A query that has failed before anything was read of its checkpoint. */
@@ -144,7 +148,7 @@ private[tidemark] object QueryView {
       query.known.rows.values.sum,
       names.map { name =>
         val totals = query.totals.getOrElse(name, Totals.none)
-        val reached = query.snapshot.decision.origin(name).millis
+        val reached = query.snapshot.decision.origin(name).millis.filter(_ => totals.hasTimes)
         Moment.InputMoment(reached, totals.maxEventTimeMillis, totals.active, totals.idle)
       })
 
@@ -184,6 +188,7 @@ private[tidemark] object QueryView {
   /** An input after a batch, as plain numbers: another thread may read no splits.
     * @param largestClockMillis the clock of the split that is furthest ahead
     * @param active the splits that are neither idle nor catch up
+    * @param hasTimes whether its watermark says something
     */
   final case class Totals(
       maxEventTimeMillis: Option[Long],
@@ -191,7 +196,8 @@ private[tidemark] object QueryView {
       active: Int,
       catchingUp: Int,
       idle: Int,
-      farAheadRows: Long) {
+      farAheadRows: Long,
+      hasTimes: Boolean) {
     def splits: Int = active + catchingUp + idle
   }
 
@@ -199,24 +205,27 @@ private[tidemark] object QueryView {
     val none: Totals = of(OriginState.initial)
 
     def of(state: OriginState): Totals = Totals(
-      state.maxEventTimeMillis,
-      state.splits.largest,
+      state.maxEventTimeMillis.filter(_ => state.hasTimes),
+      state.splits.largest.filter(_ => state.hasTimes),
       state.splits.active - state.splits.catchingUp,
       state.splits.catchingUp,
       state.splits.idle,
-      state.farAheadRows)
+      state.farAheadRows,
+      state.hasTimes)
   }
 
   /** @param emitsAll whether every batch emits all results (output mode complete)
     * @param runsNoDataBatches whether a batch runs when something is due and no row has arrived
     * @param countsSilence whether the time of this run may make an input idle
     * @param next when a batch may begin after the last one
+    * @param beginsWithDue whether the next run begins with what is due, also if no row has arrived
     */
   final case class Run(
       emitsAll: Boolean,
       runsNoDataBatches: Boolean,
       countsSilence: Boolean,
-      next: Situation.NextBatch = Situation.NextBatch.Soon)
+      next: Situation.NextBatch = Situation.NextBatch.Soon,
+      beginsWithDue: Boolean = false)
 
   /** @param entry that of the last committed batch
     * @param isRestart whether an earlier run has begun a batch

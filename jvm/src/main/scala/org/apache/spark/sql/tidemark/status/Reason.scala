@@ -1,6 +1,7 @@
 package org.apache.spark.sql.tidemark.status
 
 import io.tidemark.core.EventTimeUnits
+import io.tidemark.core.history.History
 import io.tidemark.core.memory.{OriginState, WhenIdle}
 import io.tidemark.core.splits.SplitNameTable
 import io.tidemark.core.why.{Diagnosis, Situation, Verdict}
@@ -23,7 +24,7 @@ private[tidemark] object Reason {
   /** @param hasEnded whether no further batch of the run comes */
   def of(state: QueryView.State, nowMillis: Long, hasEnded: Boolean = false): Verdict = state match {
     case QueryView.LeftToSpark(reason) => Verdict.LeftToSpark(reason)
-    case QueryView.NoWatermark => Verdict.NoWatermark
+    case _: QueryView.NoWatermark => Verdict.NoWatermark
     case QueryView.NothingKnown => Verdict.NoBatchYet(isRestart = false)
     case QueryView.Waiting(restored) => Verdict.NoBatchYet(restored.isRestart, restored.beginsWithDue)
     case planned: QueryView.Planned if planned.snapshot.entry.batch < 0 => Verdict.NoBatchYet(isRestart = false)
@@ -35,10 +36,12 @@ private[tidemark] object Reason {
     val shape = snapshot.plan.shape
     Situation(
       shape,
-      snapshot.levels,
+      snapshot.decision,
       query.origins.all.map(input => input.name -> origin(input, query, nowMillis)).toMap,
       query.lastRows,
-      query.known.windows.flatMap { case (id, windows) => windows.nextMillis.map(id -> _) },
+      query.known.windows.flatMap { case (id, windows) =>
+        windows.dueMillis.map(millis => id -> Situation.Due(millis, windows.firstMillis.nonEmpty))
+      },
       query.known.held.flatMap { case (id, held) => waiting(held).map(id -> _) },
       query.known.haveEmitted,
       nowMillis,
@@ -47,7 +50,7 @@ private[tidemark] object Reason {
       query.run.countsSilence,
       Some(snapshot.used),
       query.recentRows,
-      if (hasEnded) Situation.NextBatch.InNextRun else query.run.next)
+      if (hasEnded) Situation.NextBatch.InNextRun(query.run.beginsWithDue) else query.run.next)
   }
 
   private def waiting(held: KnownState.Held): Option[Situation.Held] = held.micros.map { case (first, last) =>
@@ -72,6 +75,7 @@ private[tidemark] object Reason {
       isSplit,
       input.rules.noted.map(_.location),
       splits.largest,
+      query.history.flatMap(lastGood(input, _, nowMillis)),
       farAhead.flatMap(splits.withClock).map(split => SplitNameTable.show(splits.name(split))),
       if (isSplit) last(input, state, lastRows, behind, query.noted.get(input.name)) else None,
       input.rules.idleAfterMillis,
@@ -79,6 +83,12 @@ private[tidemark] object Reason {
       input.rules.whenIdle == WhenIdle.Advance,
       input.rules.followsInJoins,
       query.seenOnce.get(input.name))
+  }
+
+  private def lastGood(input: PlanOrigin, history: History, nowMillis: Long): Option[Long] = {
+    val at = history.names.indexOf(input.name)
+    if (at < 0) None
+    else history.moments.flatMap(_.input(at).watermarkMillis).filterNot(Situation.isFarAhead(_, nowMillis)).lastOption
   }
 
   private def last(

@@ -59,6 +59,31 @@ class TrapsSuite extends ExplainTest {
     }
   }
 
+  private def lost(query: DataFrame) = found(query, Append).find(_.code == "MARK_LOST").get
+
+  test("a watermark that ends below the column of a window is found there") {
+    for (by <- Seq("at + INTERVAL 1 HOUR", "coalesce(at, at)")) {
+      val moved = lost(windows(orders.withColumn("at", expr(by))))
+      assert(moved.sentence.contains(" ends where \"at\" is made by "), by)
+      assert(moved.fix === "grouping by a window of \"at\" instead, or by putting the watermark on the new column")
+    }
+    assert(!lost(orders.groupBy(to_date($"at").as("day")).count()).fix.contains("new column"))
+  }
+
+  test("windows of the end of a window are told to be made of window_time, which works") {
+    def again(time: Column) = windows(orders).groupBy(window(time, "1 day")).agg(sum("count"))
+    val found = lost(again($"window.end"))
+    assert(found.sentence.contains("makes windows of window.end, which is no event time"))
+    assert(found.fix === "making them of window_time(\"window\")")
+    assert(!this.found(again(window_time($"window")), Append).exists(_.severity.name === "error"))
+  }
+
+  test("a query that Spark refuses is not said to have a watermark that nothing uses") {
+    val sums = windows(orders).groupBy("count").agg(sum("count"))
+    assert(found(sums, Append).exists(_.severity.name === "error"))
+    assert(!found(sums, Append).exists(_.code == "WATERMARK_UNUSED"))
+  }
+
   test("counts of each user so far are only worth knowing in update mode, and a total says nothing") {
     val kept = found(orders.groupBy("id").count(), Update).find(_.code == "GROUPS_BY_NO_EVENT_TIME").get
     assert(kept.severity.name === "info")

@@ -104,7 +104,7 @@ class LostRowsReasonSuite extends ReasonTest {
         assert(
           reason.sentence.endsWith(" ahead of the wall clock. The watermark of aggregation #0 follows as soon as " +
             "nothing else holds it, and then every row is late."))
-        assert(reason.fix.exists(_.contains("tidemark.correct(checkpoint, key=\"orders\")")))
+        assert(reason.fix.exists(_.contains("tidemark.correct(checkpoint, key=\"orders\"")))
       })
   }
 }

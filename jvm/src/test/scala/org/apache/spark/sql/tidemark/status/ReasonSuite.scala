@@ -43,7 +43,10 @@ class ReasonSuite extends ReasonTest {
         assert(why.get("code").asText === "HELD_BY_INPUT")
         val sentence = why.get("sentence").asText
         assert(sentence.contains("\"payments\", which is at 2024-03-01T09:40:00Z and last had rows at "))
-        assert(sentence.endsWith("\"orders\" is at 2024-03-01T11:51:00Z, 2 hours 11 minutes ahead."))
+        assert(sentence.endsWith(
+          "\"orders\" is at 2024-03-01T11:51:00Z, 2 hours 11 minutes ahead. The first window in its " +
+            "state ends at 2024-03-01T10:00:00Z, and is emitted once an event time of \"payments\" reaches " +
+            "2024-03-01T10:10:00Z."))
       },
       progress { fields =>
         assert(fields.getAs[String]("why").startsWith("Nothing comes out: aggregation #0 waits for \"payments\""))
@@ -174,7 +177,17 @@ class ReasonSuite extends ReasonTest {
       StartStream(),
       AddData(stream, (1, at("10:05")), (2, at("10:06"))),
       ProcessAllAvailable(),
-      code("NO_EVENT_TIME"))
+      code("NO_EVENT_TIME"),
+      // Spark counts a null as a time of 1970, which no report may show.
+      report { all =>
+        val input = all.get("inputs").get(0)
+        assert(input.get("watermark_ms").isNull && input.get("max_event_time_ms").isNull)
+      },
+      progress(fields => assert(fields.isNullAt(fields.fieldIndex("watermark_ms_orders")))),
+      Execute { query =>
+        val log = spark.sql(s"SELECT watermark, clock FROM tidemark_log('${query.resolvedCheckpointRoot}')").collect()
+        assert(log.nonEmpty && log.forall(row => row.isNullAt(0) && row.isNullAt(1)))
+      })
   }
 
   test("a complete window that only a row can emit is named if no-data batches are off") {
@@ -184,7 +197,9 @@ class ReasonSuite extends ReasonTest {
         StartStream(),
         AddData(stream, (1, at("10:05"))),
         ProcessAllAvailable(),
-        why(found => assert(found.get("sentence").asText.contains("The next row does that: no-data batches are off."))),
+        why(found =>
+          assert(found.get("sentence").asText.endsWith(
+            "is emitted with the next rows once an event time reaches 2024-03-01T10:10:00Z."))),
         AddData(stream, (1, at("10:15"))),
         ProcessAllAvailable(),
         code("NO_DATA_BATCHES_OFF"))

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.sql.{DataFrame, Dataset, Row}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.functions.{window, window_time}
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
 import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.report.Report
@@ -169,6 +170,52 @@ class TrueSentenceSuite extends ReasonTest {
     } finally query.stop()
   }
 
+  test("a watermark on what an aggregation emits is not said to hold back what that aggregation reads") {
+    val (stream, rows) = bare("time")
+    val hours = counted(withWatermark(rows, "time", "1 minute", keyed("orders")), "time")
+    val again = hours.select(window_time($"window").as("t"), $"count")
+    val days = withWatermark(again, "t", "3 minutes", keyed("hours")).groupBy(window($"t", "1 hour")).count()
+    val query = started(days)((batch, _) => { batch.count(); () })
+    try
+      for (minute <- 4 to 56 by 4) {
+        stream.addData((1, at(f"10:$minute%02d")))
+        query.processAllAvailable()
+        val why = reportOf(query).get("why")
+        assert(!why.get("is_trouble").asBoolean, why)
+        if (minute == 4) assert(why.get("sentence").asText.startsWith("aggregation #"))
+      }
+    finally query.stop()
+  }
+
+  test("event times of before 1970 are late, and no delay is said to help") {
+    val (stream, rows) = bare("time")
+    val query = started(hourly(rows))((batch, _) => { batch.count(); () })
+    try {
+      stream.addData((1, new Timestamp(-300000000000L)))
+      query.processAllAvailable()
+      val why = reportOf(query).get("why")
+      assert(why.get("code").asText === "ALL_LATE")
+      assert(why.get("fix").asText.startsWith("using event times after 1970"))
+      assert(reportOf(query).get("plan").findValue("late_ms").asLong === 0)
+    } finally query.stop()
+  }
+
+  test("what is due after a run comes with the first rows of the next one, unless that begins with what is due") {
+    def sentence(options: WatermarkOptions): String = {
+      val (stream, rows) = bare("time")
+      val query = started(
+        counted(withWatermark(rows, "time", "10 minutes", options), "time"),
+        Trigger.ProcessingTime("1 hour"))((batch, _) => { batch.count(); () })
+      stream.addData((1, at("10:05")), (2, at("12:05")))
+      eventually(timeout(streamingTimeout))(assert(query.lastProgress != null))
+      query.stop()
+      reasonOf(query)._2
+    }
+    assert(sentence(WatermarkOptions()).contains(" is emitted by the first rows after the query is started again."))
+    assert(sentence(keyed("orders").copy(idle =
+      Idle("1 hour"))).contains(" is emitted when the query is started again."))
+  }
+
   test("a restart of a query that begins with what is due does not promise to wait for a row") {
     def reason(options: WatermarkOptions): String = {
       val (stream, rows) = bare("time")
@@ -189,6 +236,19 @@ class TrueSentenceSuite extends ReasonTest {
     }
     assert(reason(keyed("orders").copy(idle = Idle("1 hour"))) !==
       "No batch has run since the restart. One runs when a row arrives, and not before.")
+  }
+
+  test("the report of a query without a watermark has the orders of its operators, while it runs and after") {
+    val (stream, rows) = bare("time")
+    val query = started(rows.repartition(3).dropDuplicates("id"))((batch, _) => { batch.count(); () })
+    def order = reportOf(query).get("plan").get("children").get(0).get("order")
+    try {
+      stream.addData((1, at("10:05")))
+      query.processAllAvailable()
+      assert(order.get("kind").asText === "none" && order.get("lost_at").asText.nonEmpty)
+    } finally query.stop()
+    assert(order.get("kind").asText === "none")
+    assert(reasonOf(query)._1 === "NO_WATERMARK")
   }
 
   test("a query that Tidemark leaves alone has a reason in its report, and the true one") {

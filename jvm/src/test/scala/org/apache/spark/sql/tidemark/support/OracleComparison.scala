@@ -4,6 +4,8 @@ import java.io.File
 
 import io.tidemark.oracle.{Carrier, Case, Oracle, Query, RandomCase, Row, Step}
 
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
@@ -11,6 +13,8 @@ import org.apache.spark.sql.execution.streaming.sources.MemorySink
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.streaming.util.StreamManualClock
+import org.apache.spark.sql.tidemark.query.RunningQueries
+import org.apache.spark.sql.tidemark.report.Report
 
 /** Runs a case as a query of Spark's with the engine on, trigger by trigger of a clock that only the case moves. */
 trait OracleComparison extends WatermarkTest {
@@ -23,7 +27,7 @@ trait OracleComparison extends WatermarkTest {
     * batch, and Hadoop compresses the name of the file that a setting came from: a third of the time of the query's thread.
     * Hadoop reads its defaults again when one of its modules is loaded, so each case removes them.
     */
-  private def removeHadoopDefaults(): Unit = {
+  protected def removeHadoopDefaults(): Unit = {
     val settings = spark.sparkContext.hadoopConfiguration
     settings.clear()
     for ((key, value) <- spark.sparkContext.getConf.getAllWithPrefix("spark.hadoop.")) settings.set(key, value)
@@ -58,8 +62,9 @@ trait OracleComparison extends WatermarkTest {
 
   protected def classicSession: classic.SparkSession = spark.asInstanceOf[classic.SparkSession]
 
-  private final class Driver(query: Query, checkpoint: File) {
-    private val queries = new SparkQueries(classicSession, query)
+  /** A query that runs a step at a time. */
+  protected final class Driver(query: Query, checkpoint: File) {
+    val queries = new SparkQueries(classicSession, query)
     private val sink = new MemorySink
     private val clock = new StreamManualClock(RandomCase.Begin * 1000L)
     private var running = start()
@@ -90,6 +95,10 @@ trait OracleComparison extends WatermarkTest {
         assert(ordered.isOf(rows.map(Row.of)), s"not in order after calls: $rows")
       case _ =>
     }
+
+    /** What is said of the query now. */
+    def why: JsonNode =
+      new ObjectMapper().readTree(RunningQueries.report(running.runId, Report.json).get).get("why")
 
     def stop(): Unit = running.stop()
 

@@ -37,8 +37,10 @@ final class DueAggregationExec private[tidemark] (
       child)
     with SkipsScans {
 
-  /** Whether the first scan of a run has found windows that do not end when those of the plan do. */
-  def hasWindowsOffGrid: Boolean = stateManager.scan.hasWindowsOffGrid
+  /** What this batch has seen of its state, when it has ended. */
+  def scan: StateScan = stateManager.scan
+
+  private def hasWindowsOffGrid = scan.hasWindowsOffGrid
 
   override def unscanned: Set[Side] = if (due.scan == WindowSchedule.Skipped) Set(Side.Left) else Set.empty
 
@@ -87,7 +89,8 @@ private[tidemark] object DueAggregationExec {
   type Manager = StreamingAggregationStateManagerBaseImpl with Scanned
 
   private def manager(keys: Seq[Attribute], input: Seq[Attribute], version: Int, due: WindowSchedule): Manager = {
-    val scan = StateScan.of(due)
+    val window = keys(due.keyOrdinal).exprId
+    val scan = new StateScan(due, input.indexWhere(_.exprId == window))
     if (version == 1) new ManagerV1(keys, input, scan) else new ManagerV2(keys, input, scan)
   }
 
@@ -95,6 +98,10 @@ private[tidemark] object DueAggregationExec {
   private final class ManagerV1(keys: Seq[Attribute], input: Seq[Attribute], val scan: StateScan)
       extends StreamingAggregationStateManagerImplV1(keys, input)
       with Scanned {
+    override def put(store: StateStore, row: UnsafeRow): Unit = {
+      scan.write(row)
+      super.put(store, row)
+    }
     override def iterator(store: ReadStateStore): Iterator[UnsafeRowPair] = scan.over(super.iterator(store))(_.key)
     override def keys(store: ReadStateStore): Iterator[UnsafeRow] = scan.over(super.keys(store))(identity)
   }
@@ -102,6 +109,10 @@ private[tidemark] object DueAggregationExec {
   private final class ManagerV2(keys: Seq[Attribute], input: Seq[Attribute], val scan: StateScan)
       extends StreamingAggregationStateManagerImplV2(keys, input)
       with Scanned {
+    override def put(store: StateStore, row: UnsafeRow): Unit = {
+      scan.write(row)
+      super.put(store, row)
+    }
     override def iterator(store: ReadStateStore): Iterator[UnsafeRowPair] = scan.over(super.iterator(store))(_.key)
     override def keys(store: ReadStateStore): Iterator[UnsafeRow] = scan.over(super.keys(store))(identity)
   }

@@ -6,53 +6,50 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.util.LongAccumulator
 
-/** How a task scans the state of an aggregation by windows. */
-private[tidemark] sealed trait StateScan extends Serializable {
+/** How the tasks of a batch scan the state of an aggregation by windows, and what they see of it.
+  * @param written where the window is in a row that is written
+  */
+private[tidemark] final class StateScan(due: WindowSchedule, written: Int) extends Serializable {
+  private val found = new FirstWindow.Accumulator
+  private val windowsOffGrid = new LongAccumulator
+  SparkContext.getActive.foreach { context =>
+    context.register(found)
+    context.register(windowsOffGrid)
+  }
 
-  /** What is scanned of the state; `key` is the key in state. */
-  def over[A](state: => Iterator[A])(key: A => UnsafeRow): Iterator[A]
+  // Each task has a copy of this object.
+  @transient private lazy val seen = found.begin(due.evictedMicros)
+
+  // Many keys have the same few windows.
+  @transient private lazy val isOnGrid = mutable.LongMap.empty[Boolean]
+
+  private def isSkipped = due.scan == WindowSchedule.Skipped
 
   /** Whether keys have been found, on the driver when the batch has ended, whose windows do not end with the others. */
-  def hasWindowsOffGrid: Boolean = false
-}
+  def hasWindowsOffGrid: Boolean = !windowsOffGrid.isZero
 
-private[tidemark] object StateScan {
+  /** The first end of a window that stays in state (µs), on the driver when the batch has ended. If the batch skips the scan, it
+    * is that of the windows that have changed.
+    */
+  def firstMicros: Option[Long] = found.firstMicros
 
-  def of(due: WindowSchedule): StateScan = due.scan match {
-    case WindowSchedule.Skipped => Nothing
-    case WindowSchedule.Whole => Whole
-    case WindowSchedule.First => new Checked(due.grid, due.keyOrdinal)
-  }
+  /** A row that is written into the state. */
+  def write(row: UnsafeRow): Unit =
+    if (isSkipped && !row.isNullAt(written)) seen.add(FirstWindow.endOf(row, written))
 
-  private case object Nothing extends StateScan {
-    override def over[A](state: => Iterator[A])(key: A => UnsafeRow): Iterator[A] = Iterator.empty
-  }
-
-  private case object Whole extends StateScan {
-    override def over[A](state: => Iterator[A])(key: A => UnsafeRow): Iterator[A] = state
-  }
-
-  /** Counts the keys whose window does not end on the grid. */
-  private final class Checked(grid: WindowGrid, keyOrdinal: Int) extends StateScan {
-    private val windowsOffGrid: LongAccumulator = SparkContext.getActive.get.longAccumulator
-
-    override def hasWindowsOffGrid: Boolean = !windowsOffGrid.isZero
-
-    override def over[A](state: => Iterator[A])(key: A => UnsafeRow): Iterator[A] = {
-      // Many keys have the same few windows.
-      val isOnGrid = mutable.LongMap.empty[Boolean]
+  /** What is scanned of the state; `key` is the key in state. */
+  def over[A](state: => Iterator[A])(key: A => UnsafeRow): Iterator[A] =
+    if (isSkipped) Iterator.empty
+    else {
+      val checks = due.scan == WindowSchedule.First
       state.map { row =>
         val keys = key(row)
-        if (!keys.isNullAt(keyOrdinal)) {
-          val end = keys.getStruct(keyOrdinal, WindowFields).getLong(EndOrdinal)
-          if (!isOnGrid.getOrElseUpdate(end, grid.has(end))) windowsOffGrid.add(1)
+        if (!keys.isNullAt(due.keyOrdinal)) {
+          val end = FirstWindow.endOf(keys, due.keyOrdinal)
+          seen.add(end)
+          if (checks && !isOnGrid.getOrElseUpdate(end, due.grid.has(end))) windowsOffGrid.add(1)
         }
         row
       }
     }
-  }
-
-  // A window is its start and its end. Spark evicts by the second field of a struct.
-  private val WindowFields = 2
-  private val EndOrdinal = 1
 }

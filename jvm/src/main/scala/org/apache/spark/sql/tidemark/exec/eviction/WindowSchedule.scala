@@ -9,15 +9,17 @@ import io.tidemark.core.EventTimeUnits
   *
   * @param keyOrdinal which of the grouping keys is the window
   * @param grid when windows in its state end
-  * @param nextMicros the first end of a window after the watermark by which this batch evicts (µs since the epoch)
+  * @param evictedMicros up to where this batch evicts (µs since the epoch)
+  * @param nextMicros the first end of a window after that
   * @param scan how this batch scans the state
-  * @param hasWatermark whether the batch evicts by a watermark. If not, `nextMicros` is relative to Spark's 0
+  * @param hasWatermark whether the batch evicts by a watermark. If not, `evictedMicros` is Spark's 0
   * @param runsOnlyWhenDue whether a no-data batch is run only for a window that is due. If some other operator needs the
   *   watermarks that such batches bring, each advance asks for one, as in stock Spark
   */
 private[tidemark] final case class WindowSchedule(
     keyOrdinal: Int,
     grid: WindowGrid,
+    evictedMicros: Long,
     nextMicros: Long,
     scan: WindowSchedule.Scan,
     hasWatermark: Boolean,
