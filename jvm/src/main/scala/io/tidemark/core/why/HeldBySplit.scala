@@ -33,19 +33,22 @@ final case class HeldBySplit(
     }
     val next = split.next.fold("")(waits => s"; its next mark waits for $waits")
     val last = (split.lastActiveMillis, split.clockMillis) match {
-      case (Some(at), _) if isNoted => s"The query last had news of it at ${words.at(at)}. "
-      case (Some(at), _) => s"It was last active at ${words.at(at)}. "
-      case (None, None) => "It was never active. "
+      case (Some(at), _) if isNoted => s"The query last had news of it at ${words.at(at)}."
+      case (Some(at), _) => s"It was last active at ${words.at(at)}."
+      case (None, None) => "It was never active."
       case (None, Some(_)) => ""
     }
-    val idle = split.leftOut.fold("It has no idle_after, so it holds forever if nothing comes.")(
+    // What a mark waits for does not end with a silence.
+    val never = if (split.next.nonEmpty) "" else "It has no idle_after, so it holds forever if nothing comes."
+    val idle = split.leftOut.fold(never)(
       silence("It", _, nowMillis, countsSilence, words, if (isNoted) "note more" else "have rows"))
     val live =
       if (catchesUp(split, isNoted))
-        "It had rows in the last batch that read any, so results come out as it catches up. "
+        "It had rows in the last batch that read any, so results come out as it catches up."
       else last
-    s"${operator.waitsFor(input(words))}, whose $kind ${words.name(split.name)} $standing$next. " +
-      s"$live$idle${resumed(words)}${seenOnce.fold("")(splits => s" ${SeenOnce.sentence(splits)}")}"
+    val held = s"${operator.waitsFor(input(words))}, whose $kind ${words.name(split.name)} $standing$next."
+    (Seq(held, live, idle) ++ resumes.map(_.sentence(operator, words)) ++ seenOnce.map(SeenOnce.sentence))
+      .filter(_.nonEmpty).mkString(" ")
   }
   override def fix(words: Words): Option[String] = (seenOnce, split.leftOut) match {
     case (Some(_), _) => Some(SeenOnce.fix(input(words)))

@@ -32,6 +32,7 @@ object LateVerdict {
   /** Rows are lost again and again, though others are not.
     * @param delayMillis the delay of the input with which all of them would have been on time, if the input is known
     * @param isSplit whether that input is split
+    * @param worst the split that has lost most rows in this run, and how many, if that is known
     */
   final case class SomeLate(
       operator: Operator,
@@ -41,12 +42,16 @@ object LateVerdict {
       batches: Int,
       mostMillis: Long,
       delayMillis: Option[Long],
-      isSplit: Boolean)
+      isSplit: Boolean,
+      worst: Option[(String, Long)] = None)
       extends Verdict("SOME_LATE", isTrouble = true) {
     override def heldBy: Option[OriginName] = origin
     def sentence(words: Words): String =
       s"${Words.grouped(late)} of the ${counted(all, "row")} of the last $batches batches were late at " +
-        s"$operator${by("by up to", mostMillis)} and were dropped."
+        s"$operator${by("by up to", mostMillis)} and were dropped." +
+        worst.fold("") { case (name, rows) =>
+          s" Split ${words.name(name)} has lost most in this run, ${counted(rows, "row")}."
+        }
     override def fix(words: Words): Option[String] = {
       val delay =
         delayMillis.fold("a longer delay")(needed => s"a delay of ${atLeast(needed)}, which would have kept them")

@@ -45,7 +45,8 @@ private[why] final class LostRows(of: Situation) {
         rows.mostMillis,
         // A row at the watermark is late.
         origin.map(_.delayMillis + rows.mostMillis + 1),
-        origin.exists(_.isSplit))
+        origin.exists(_.isSplit),
+        of.worstSplits.get(input))
     }
   }.headOption
 }

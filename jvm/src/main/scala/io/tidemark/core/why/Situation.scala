@@ -19,6 +19,7 @@ import io.tidemark.core.plan.{Decision, OperatorWatermarks, PlanShape, Propagati
   * @param emitted every operator's watermarks, as the last batch used them that has ended; `None`: as the next one does
   * @param recentRows of each operator input its rows in the last batches that had any, the oldest first
   * @param next when the next batch may begin
+  * @param worstSplits of each operator input the split that has lost most rows in this run, and how many
   */
 final case class Situation(
     shape: PlanShape,
@@ -34,7 +35,8 @@ final case class Situation(
     countsSilence: Boolean,
     emitted: Option[OperatorWatermarks] = None,
     recentRows: Map[Input, Seq[Situation.Rows]] = Map.empty,
-    next: Situation.NextBatch = Situation.NextBatch.Soon) {
+    next: Situation.NextBatch = Situation.NextBatch.Soon,
+    worstSplits: Map[Input, (String, Long)] = Map.empty) {
 
   /** Every operator's watermarks in the next batch. */
   lazy val watermarks: OperatorWatermarks = Propagation.levels(shape, decision)

@@ -2,6 +2,8 @@ package org.apache.spark.sql.tidemark.sources
 
 import java.io.FileNotFoundException
 
+import scala.util.Try
+
 import io.tidemark.core.noted.SourcePosition
 
 import org.apache.hadoop.fs.Path
@@ -65,8 +67,14 @@ private[tidemark] final class FilesRead(
         else if (status.isDirectory) Some("which is a folder")
         else if (parts.exists(HadoopFSUtils.shouldFilterOutPathName(_))) Some("whose name the source passes over")
         else Some("")
-      } catch { case _: FileNotFoundException => Some("which does not exist") }
+      } catch { case _: FileNotFoundException => Some(above(name).getOrElse("which does not exist")) }
   }
+
+  /** Where a file is that the query cannot find: it may read a folder of what the names are relative to. */
+  private def above(name: String): Option[String] =
+    Iterator.iterate(base.getParent)(_.getParent).take(FoldersAbove).takeWhile(_ != null)
+      .find(folder => Try(fs.exists(new Path(folder, name))).getOrElse(false))
+      .map(folder => s"which is in $folder, while the query reads $base")
 
   private def isNew(file: Path, modifiedMillis: Long): Boolean =
     source.seenFiles.isNewFile(SparkPath.fromPath(file), modifiedMillis)
@@ -97,6 +105,9 @@ private[tidemark] final class FilesRead(
 private[tidemark] object FilesRead {
 
   private val MostUnread = 1000
+
+  // Partitions of a table by year, month, day and hour.
+  private val FoldersAbove = 4
 
   /** @param base the path that the source reads */
   final class Position(

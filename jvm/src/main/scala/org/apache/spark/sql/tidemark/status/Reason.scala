@@ -50,7 +50,8 @@ private[tidemark] object Reason {
       query.run.countsSilence,
       Some(snapshot.used),
       query.recentRows,
-      if (hasEnded) Situation.NextBatch.InNextRun(query.run.beginsWithDue) else query.run.next)
+      if (hasEnded) Situation.NextBatch.InNextRun(query.run.beginsWithDue) else query.run.next,
+      query.lateRows.flatMap { case (input, late) => late.all.splits.most(1).headOption.map(input -> _) })
   }
 
   private def waiting(held: KnownState.Held): Option[Situation.Held] = held.micros.map { case (first, last) =>

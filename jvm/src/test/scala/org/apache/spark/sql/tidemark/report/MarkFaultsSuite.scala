@@ -74,6 +74,26 @@ class MarkFaultsSuite extends NotedReportTest {
     }
   }
 
+  test("a query over a folder of what the marks are about is told where their files are") {
+    withLog { log =>
+      val all = log.folder.getParentFile
+      val read = new File(all, "eu")
+      read.mkdir()
+      Files.writeString(new File(read, "1.json").toPath, """{"time":"2024-03-01T10:05:00Z"}""")
+      log.note("us", millis("10:05"), """{"files":["eu/1.json"]}""")
+      val df = marked(spark.readStream.schema("time timestamp").json(read.getPath), log)
+      run(counted(df, "time").select("count"))(
+        triggers(15),
+        report { report =>
+          val sentence = report.get("why").get("sentence").asText
+          assert(sentence.contains("waits for file eu/1.json, which is in "), sentence)
+          assert(
+            sentence.contains(s"${all.getName}, while the query reads ") && !sentence.contains("idle_after"),
+            sentence)
+        })
+    }
+  }
+
   test("a missing file is reported in a run that is never at its end, and in a run that ends by itself") {
     for (endsByItself <- Seq(false, true)) withLog { log =>
       val folder = log.folder.getParentFile

@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.status
 
 import java.sql.Timestamp
 
-import io.tidemark.{Idle, TidemarkConf, WatermarkOptions}
+import io.tidemark.{Idle, SplitBy, TidemarkConf, WatermarkOptions}
 import io.tidemark.functions.withWatermark
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -26,6 +26,8 @@ class TrueSentenceSuite extends ReasonTest {
     why.get("code").asText -> why.get("sentence").asText
   }
 
+  private def hourlyBy(rows: DataFrame, options: WatermarkOptions): DataFrame =
+    counted(withWatermark(rows, "time", "10 minutes", options), "time")
   private def hourly(rows: DataFrame): DataFrame =
     counted(withWatermark(rows, "time", "10 minutes", keyed("orders")), "time")
 
@@ -135,6 +137,24 @@ class TrueSentenceSuite extends ReasonTest {
       ".* or a delay of (.*), which would have kept them".r.findFirstMatchIn(why.get("fix").asText).get.group(1)
     // The advice holds: with that delay none of them is lost.
     assert(run(delay)._2 === 0, delay)
+  }
+
+  test("the split that loses most rows is named") {
+    val (stream, rows) = bare("time")
+    val query = started(hourlyBy(rows, keyed("orders").copy(splitBy = SplitBy($"id"))))((batch, _) => {
+      batch.count(); ()
+    })
+    try {
+      stream.addData((1, at("12:08")), (2, at("12:05")))
+      query.processAllAvailable()
+      for (minute <- 10 to 14) {
+        stream.addData((1, at("12:09")), (2, at(s"10:$minute")), (2, at("12:06")))
+        query.processAllAvailable()
+      }
+      val why = reportOf(query).get("why")
+      assert(why.get("code").asText === "SOME_LATE")
+      assert(why.get("sentence").asText.contains(" Split \"2\" has lost most in this run, "), why)
+    } finally query.stop()
   }
 
   test("a deduplication without the event time never evicts, whatever its input does") {

@@ -23,6 +23,11 @@ final case class ReportSample(
   private val batches = points.getOrElse(20)
   private def key(at: Int): String = name(s"input $at")
 
+  // The history and the operators are about the same rows.
+  private def lateRows(batch: Int): Int = if (batch % 7 == 3) batch else 0
+  private def lateRows: Int = (0 until batches).map(lateRows(_)).sum
+  private def stateRows(batch: Int): Int = 100 * (batch % 30)
+
   private def watermark(input: Int, point: Int): Long =
     Begin + Minute * (if (input == keys - 1) math.min(point, batches / 2) else point) - 10 * Minute
 
@@ -71,12 +76,12 @@ final case class ReportSample(
         "operator" -> "aggregation",
         "columns" -> list(Seq(column(least))),
         "id" -> (operators - 1 - id),
-        "late_rows" -> 57,
-        "state_rows" -> 12440,
+        "late_rows" -> (if (id == 0) lateRows else 0),
+        "state_rows" -> (if (id == 0) stateRows(batches - 1) else 0),
         "late_ms" -> least,
         "eviction_ms" -> least,
         "held_by" -> key(keys - 1),
-        "late" -> obj("rows" -> 57, "most_ms" -> 3 * 60 * Minute),
+        "late" -> (if (id == 0) obj("rows" -> lateRows, "most_ms" -> 3 * 60 * Minute) else null),
         "children" -> list(Seq(below)))
     }
   }
@@ -87,8 +92,8 @@ final case class ReportSample(
       "batches" -> size,
       "batch" -> column(identity),
       "time_ms" -> column(Begin + _ * Minute),
-      "late_rows" -> column(at => if (at % 7 == 3) at else 0),
-      "state_rows" -> column(at => 100 * (at % 30)),
+      "late_rows" -> column(lateRows(_)),
+      "state_rows" -> column(stateRows(_)),
       "inputs" -> list((0 until math.min(keys, 32)).map { input =>
         obj(
           "key" -> key(input),
