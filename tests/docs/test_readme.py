@@ -66,6 +66,6 @@ def test_the_readme_shows_a_table_and_the_page_on_reports_a_report() -> None:
 
 def test_the_readme_quotes_the_report() -> None:
     readme, report = (" ".join(page.read_text().split()) for page in PAGES["README.md"])
-    quotes = re.findall(r'payments: "(The next window [^"]+)"', readme)
+    quotes = re.findall(r'payments: "(The first window [^"]+)"', readme)
     assert len(quotes) == 1
     assert quotes[0] in report

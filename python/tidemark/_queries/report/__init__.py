@@ -87,7 +87,8 @@ class Report(InWords):
     state up to the other is evicted. Where no row is ever late, as in output mode complete, it has
     `never_late` instead, and `keeps_forever` where no watermark evicts its state.
 
-    An aggregation by windows has `next_due_ms`, the watermark at which its next window ends. It, a
+    An aggregation by windows has `next_due_ms`, the watermark at which the first window in its state
+    ends, or the next one if none is known to be there. It, a
     deduplication, or a side of an inner join may have `skipped_scans`: how many batches of this run
     did not scan its state. No window was due then, or little of the state had expired.
 

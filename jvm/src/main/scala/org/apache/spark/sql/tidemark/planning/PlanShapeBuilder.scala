@@ -131,7 +131,10 @@ private[tidemark] final class PlanShapeBuilder(origins: OriginsOfPlan, unbounded
     val shape =
       if (below.size == 1 && (same || plan.output.isEmpty)) below.head.shape
       else if (!begun) PlanShape.Source(plan.nodeName)
-      else PlanShape.Stateless(plan.nodeName, below.map(_.shape), columns.map { case (to, from) => id(to) -> id(from) })
+      else PlanShape.Stateless(
+        StepLabel.of(plan),
+        below.map(_.shape),
+        columns.map { case (to, from) => id(to) -> id(from) })
     plan.output.filter(a => columns.exists(_._1 == a.exprId)).foreach(name)
     WatermarkExpression.in(plan).foreach(read(_, plan, below))
     val marked = below.iterator.flatMap(_.marked).toSet

@@ -140,7 +140,7 @@ class TidemarkExplainSuite extends WatermarkTest {
             assert(line.contains(s"evicts up to 2024-03-01T$millis") && line.endsWith(s"held back by \"$by\""), line)
           held(line("join (inner) #1 left: late up to 2024-03-01T12:00:00Z"), "10:14:59.999Z", by = "paid")
           held(line("join (inner) #1 right: late up to 2024-03-01T10:30:00Z"), "11:59:59.999Z", by = "at")
-          assert(line("aggregation #0").contains("waits for \"at\", \"paid\", held back by \"paid\""))
+          assert(line("aggregation #0:").contains("waits for \"at\", \"paid\", held back by \"paid\""))
         })
     }
   }
