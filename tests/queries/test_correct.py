@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from support.feeds import Feed
 from support.streams import refusal, run_once
 
 import tidemark
-from tidemark._command.command import _reason
+from tidemark._command.log import as_text
 
 SCHEMA = "device STRING, time TIMESTAMP"
 
@@ -37,8 +38,9 @@ def test_a_query_goes_on_after_a_row_of_the_far_future(tmp_path: Path, spark: Sp
     last = tidemark.watermark_log(checkpoint).where("corrected").collect()
     assert all(row.why is None for row in last)
     # What the batch before said is no longer so.
-    said = list(_reason(tidemark.watermark_log(checkpoint)))
-    assert said == ["The last entry was corrected. The query continues from it when it starts."]
+    rows = map(json.loads, tidemark.watermark_log(checkpoint).toJSON().collect())
+    said = next(as_text(list(rows)))
+    assert said == "The last entry was corrected. The query continues from it when it starts."
     assert [(row["batch"], row["split"]) for row in last] == [(done.batch, "a")]
     events.add({"device": "a", "time": "10:35"}, {"device": "a", "time": "10:55"})
     run_once(hourly(events, max_ahead="1 hour"), checkpoint)
