@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,10 +20,14 @@ from tidemark._command.command import run
 from tidemark.marks import Marks
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own, which may start a session."""
     return subprocess.run(
-        [sys.executable, "-m", "tidemark", *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tidemark", *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        check=False,
     )
 
 
@@ -153,7 +158,7 @@ def test_log_prints_the_last_batches_of_a_checkpoint(
     feed: Callable[..., Feed], run: Callable[..., Stepper], tmp_path: Path
 ) -> None:
     events = feed("events", "id LONG, time TIMESTAMP")
-    key = "events\x1b[2J" + "x" * 10_000
+    key = "\u00e9vents\x1b[2J" + "x" * 10_000
     counts = tidemark.with_watermark(events.stream(), "time", "10 minutes", key=key)
     query = counts.groupBy(F.window("time", "10 minutes")).count()
     checkpoint = tmp_path / "checkpoint"
@@ -167,9 +172,15 @@ def test_log_prints_the_last_batches_of_a_checkpoint(
     assert json.loads(done.stdout)["key"] == key
     printed = command("log", str(checkpoint)).stdout
     assert "After batch 1:\naggregation #0 has emitted what was due" in printed
-    assert f" events\\x1b[2J{'x' * 47}... " in printed
+    assert f" \u00e9vents\\x1b[2J{'x' * 47}... " in printed
     assert max(map(len, printed.splitlines())) < 300
     assert "\x1b" not in printed
+    # Also where the locale has no such letters.
+    named = tmp_path / "at 50% a+b"
+    checkpoint.rename(named)
+    plain = command("log", str(named), "--json", "--batches", "1", LC_ALL="C", PYTHONUTF8="1")
+    assert json.loads(plain.stdout)["key"] == key
+    assert command("log", str(named), "--batches", "0").returncode == 2
     missing = command("log", str(tmp_path))
     assert missing.returncode == 1
     assert missing.stderr.startswith("[TIDEMARK.NO_LOG] ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
@@ -151,22 +151,24 @@ class _Pool:
         with self._lock:
             self._is_closed = True
             self._cancels = cancels
-            if cancels:
-                self._cancel_all()
+            ended = list(self._waiting()) if cancels else []
             for _ in self._threads:
                 self._jobs.put(None)
+        # Without the lock: what is told of it may add a job.
+        for job in ended:
+            job.cancel()
         if waits:
             for thread in self._threads:
                 thread.join()
 
-    def _cancel_all(self) -> None:
+    def _waiting(self) -> Iterator[Future[Any]]:
         while True:
             try:
                 waiting = self._jobs.get_nowait()
             except Empty:
                 return
             if waiting is not None:
-                waiting[0].cancel()
+                yield waiting[0]
 
     def _run(self) -> None:
         while (waiting := self._jobs.get()) is not None:
@@ -180,8 +182,9 @@ class _Pool:
                     outer.has_thread = False
                     return
                 waiting = outer.inner.popleft()
-                if self._cancels:
-                    waiting[0].cancel()
+                is_cancelled = self._cancels
+            if is_cancelled:
+                waiting[0].cancel()
             self._run_one(*waiting, lambda: None)
             del waiting
 

@@ -62,7 +62,9 @@ def _parser() -> argparse.ArgumentParser:
         "log", help="print why nothing came out of a query, and the watermarks in its checkpoint"
     )
     logs.add_argument("checkpoint", help="the query's checkpointLocation")
-    logs.add_argument("--batches", type=int, default=10, help="how many of the last (10)")
+    logs.add_argument(
+        "--batches", type=_many, default=10, metavar="N", help="how many of the last (10)"
+    )
     logs.add_argument("--json", action="store_true", help="print one JSON object a line")
     logs.set_defaults(command=_log)
     explains = commands.add_parser(
@@ -94,6 +96,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_log(marks)
     marks.set_defaults(command=_marks)
     return parser
+
+
+def _many(text: str) -> int:
+    number = int(text)
+    if not 1 <= number < _MOST_BATCHES:
+        raise ValueError
+    return number
 
 
 def _add_log(parser: argparse.ArgumentParser) -> None:
@@ -226,6 +235,8 @@ def _session() -> Iterator[SparkSession]:
         spark.stop()
 
 
+# What the engine can count.
+_MOST_BATCHES = 2**31
 _EXPLAINED = ("operators", "findings")
 _QUIET = {
     "spark.ui.enabled": "false",

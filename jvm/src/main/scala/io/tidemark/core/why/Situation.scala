@@ -120,8 +120,9 @@ object Situation {
 
   /** @param millis the first watermark by which the window ends
     * @param isInState whether it is known to have rows; the next one may have none
+    * @param nextMillis that of the next window of all, if it is another one
     */
-  final case class Due(millis: Long, isInState: Boolean)
+  final case class Due(millis: Long, isInState: Boolean, nextMillis: Option[Long] = None)
 
   /** Rows that wait to come out in order.
     * @param firstMillis the watermark that lets the first of them go

@@ -1,7 +1,7 @@
 package io.tidemark.core.why
 
-import io.tidemark.core.{OriginName, Watermark}
-import io.tidemark.core.plan.{AttributedWatermark, Decision, OperatorWatermarks, PlanShape, Propagation}
+import io.tidemark.core.{CarriedSlot, OriginName, Watermark}
+import io.tidemark.core.plan.{AttributedWatermark, Decision, Floors, OperatorWatermarks, PlanShape, Propagation}
 import io.tidemark.core.why.Situation.Origin
 
 /** An operator that results wait in, with the watermark by which it emits them. */
@@ -42,30 +42,36 @@ private[why] final class Waiting(of: Situation, val shape: PlanShape) {
 
   val held: Option[Situation.Held] = PlanShape.inputsOf(shape).flatMap(in => of.held.get(in.operator)).headOption
 
-  private val window = PlanShape.inputsOf(shape).flatMap(in => of.due.get(in.operator)).headOption
+  /** Whether results may wait in front of the operator. */
+  private val isFed = PlanShape.postOrder(shape).exists {
+    case stateful: PlanShape.Stateful => stateful != shape && !stateful.emitsAtOnce
+    case join: PlanShape.Join => join != shape && !join.emitsAtOnce
+    case _ => false
+  }
+
+  private val window = PlanShape.inputsOf(shape).flatMap(in => of.due.get(in.operator)).headOption.map { due =>
+    // What waits in front may be of an earlier window.
+    due.nextMillis.filter(next => isFed && next < due.millis).fold(due)(Situation.Due(_, isInState = false))
+  }
 
   /** The watermark that lets something come out, as far as that is known. */
   val dueMillis: Option[Long] = held.map(_.firstMillis).orElse(window.map(_.millis))
 
   /** Whether results are known to wait: not if no window has rows, and nothing waits in front of it either. */
-  def holdsSome: Boolean = held.nonEmpty || window.forall(_.isInState) || PlanShape.postOrder(shape).exists {
-    case stateful: PlanShape.Stateful => stateful != shape && !stateful.emitsAtOnce
-    case join: PlanShape.Join => !join.emitsAtOnce
-    case _ => false
-  }
+  def holdsSome: Boolean = held.nonEmpty || window.forall(_.isInState) || isFed
 
   /** Whether it would emit something if an input that is behind were as far as another.
     * @param reachedMillis the watermark of the input; @param aheadMillis that of the other
     */
   def isHeldBy(origin: Origin, reachedMillis: Long, aheadMillis: Long): Boolean = holdsSome && {
     (dueMillis, reached.millis) match {
-      case (Some(due), Some(now)) => now < due && needed(origin.name, due).exists(_ <= aheadMillis)
+      case (Some(due), Some(now)) => now < due && reaches(due, othersFar(origin.name, aheadMillis), settles = true)
       case _ => aheadMillis - reachedMillis > origin.delayMillis
     }
   }
 
   /** What it emits next, and what lets it out; `None` if that is not known, or due already. */
-  def next: Option[NextResult] = for {
+  lazy val next: Option[NextResult] = for {
     due <- dueMillis if reached.millis.exists(_ < due)
     origin <- holder
     at <- needed(origin.name, due)
@@ -75,7 +81,7 @@ private[why] final class Waiting(of: Situation, val shape: PlanShape) {
     at + origin.delayMillis,
     held.filter(_.rows > 1).flatMap(rows => needed(origin.name, rows.lastMillis)).map(_ + origin.delayMillis),
     movedBy(origin),
-    origins.size > 1 && !reaches(due, of.decision.origins.updated(origin.name, Watermark.At(at))),
+    origins.size > 1 && !reaches(due, of.decision.origins.updated(origin.name, Watermark.At(at)), settles = false),
     !of.runsNoDataBatches)
 
   private def movedBy(origin: Origin): NextResult.MovedBy =
@@ -88,8 +94,7 @@ private[why] final class Waiting(of: Situation, val shape: PlanShape) {
     * Between the two lie ranges of joins and other operators, so it is found by asking [[Propagation]].
     */
   private def needed(origin: OriginName, millis: Long): Option[Long] = {
-    def isEnough(watermark: Long) =
-      reaches(millis, origins.map(_.name -> Watermark.At(Far)).toMap.updated(origin, Watermark.At(watermark)))
+    def isEnough(watermark: Long) = reaches(millis, othersFar(origin, watermark), settles = false)
     @annotation.tailrec
     def search(tooLittle: Long, enough: Long): Long =
       if (enough - tooLittle <= 1) enough
@@ -100,8 +105,25 @@ private[why] final class Waiting(of: Situation, val shape: PlanShape) {
     Option.when(isEnough(millis + Range))(search(millis - Range, millis + Range))
   }
 
-  private def reaches(millis: Long, watermarks: Map[OriginName, Watermark]): Boolean =
-    emittedBy(Propagation.levels(of.shape, Decision(watermarks, of.decision.floors))).millis.exists(_ >= millis)
+  private def othersFar(origin: OriginName, millis: Long): Map[OriginName, Watermark] =
+    origins.map(_.name -> Watermark.At(Far)).toMap.updated(origin, Watermark.At(millis))
+
+  /** Whether the operator reaches a time with these watermarks.
+    * @param settles whether the columns that operators carry follow them. They do, a batch for each operator, once nothing older
+    *   is in state
+    */
+  private def reaches(millis: Long, watermarks: Map[OriginName, Watermark], settles: Boolean): Boolean = {
+    @annotation.tailrec
+    def settled(floors: Floors, left: Int): OperatorWatermarks = {
+      val now = Propagation.levels(of.shape, Decision(watermarks, floors))
+      val carried = for {
+        (input, in) <- now.inputs
+        (held, index) <- in.carried.zipWithIndex
+      } yield CarriedSlot(input, index) -> held.watermark
+      if (left == 0 || carried == floors.carried) now else settled(floors.copy(carried = carried), left - 1)
+    }
+    emittedBy(settled(of.decision.floors, if (settles) of.watermarks.inputs.size else 0)).millis.exists(_ >= millis)
+  }
 }
 
 private[why] object Waiting {

@@ -2,6 +2,7 @@ package org.apache.spark.sql.tidemark.check
 
 import java.util.Locale
 
+import scala.collection.mutable
 import scala.util.Try
 
 import io.tidemark.core.why.{OperatorTrap, Trap}
@@ -11,6 +12,7 @@ import org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   Expression,
+  ExprId,
   GetStructField,
   NamedExpression,
   PreciseTimestampConversion
@@ -110,7 +112,12 @@ private[check] final class StateTraps(
     }.headOption
 
   /** Where a column or what it is made of is computed from event time. */
-  private def lostAt(operator: Aggregate, column: String, by: Expression, isAppend: Boolean): Option[Trap] = {
+  private def lostAt(
+      operator: Aggregate,
+      column: String,
+      by: Expression,
+      isAppend: Boolean,
+      seen: mutable.Set[ExprId] = mutable.Set.empty): Option[Trap] = {
     def isTime(a: Attribute) = isTimeBelow(a, operator.child)
     def ofWindow = by.collectFirst {
       case field @ GetStructField(window: Attribute, _, _) if isTime(window) =>
@@ -121,8 +128,8 @@ private[check] final class StateTraps(
       val mayBeMarked = by.dataType == TimestampType || by.dataType == TimestampNTZType
       OperatorTrap.MarkLost(labelOf(operator), column, OriginTraps.textOf(by), time.name, isAppend, mayBeMarked)
     }
-    def below = by.references.iterator.flatMap { a =>
-      OriginTraps.madeBy(a.exprId, operator.child).flatMap(lostAt(operator, a.name, _, isAppend))
+    def below = by.references.iterator.filter(a => seen.add(a.exprId)).flatMap { a =>
+      OriginTraps.madeBy(a.exprId, operator.child).flatMap(lostAt(operator, a.name, _, isAppend, seen))
     }.nextOption()
     ofWindow.filter(_ => by.exists(_.isInstanceOf[PreciseTimestampConversion])).orElse(here).orElse(below)
   }

@@ -32,7 +32,7 @@ private[tidemark] object RunningQueries {
     private val query = new WeakReference(execution)
     @volatile private var last = Takeover.passedBy(execution)
     def view: QueryView = {
-      query.get.foreach(running => last = Takeover.passedBy(running))
+      last = query.get.fold(last.copy(hasEnded = true))(Takeover.passedBy)
       last
     }
 

@@ -12,6 +12,7 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.execution.streaming.StreamingQueryPlanTraverseHelper
 import org.apache.spark.sql.execution.streaming.runtime.{MicroBatchExecution, PropagateWatermarkSimulator}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.tidemark.check.{CheckAtStart, OrderSetting}
@@ -233,10 +234,14 @@ private[tidemark] object Takeover {
   }
 
   private def withoutWatermark(execution: MicroBatchExecution): QueryView.NoWatermark =
-    Option(execution.lastExecution).fold(QueryView.NoWatermark(Map.empty, Map.empty)) { last =>
-      val calls = last.executedPlan.collect { case calls: CallMetricsExec => calls.column -> calls.stats }
-      QueryView.NoWatermark(OperatorOrder.in(last.executedPlan), calls.groupMapReduce(_._1)(_._2)(_ + _))
-    }
+    // A plan may have failed, and then fails at each look.
+    Option(execution.lastExecution).flatMap(last => Try(last.executedPlan).toOption)
+      .fold(QueryView.NoWatermark(Map.empty, Map.empty)) { plan =>
+        val calls = StreamingQueryPlanTraverseHelper.collectFromUnfoldedPlan(plan) { case calls: CallMetricsExec =>
+          calls.column -> calls.stats
+        }
+        QueryView.NoWatermark(OperatorOrder.in(plan), calls.groupMapReduce(_._1)(_._2)(_ + _))
+      }
 
   private def failureOf(execution: MicroBatchExecution): Option[QueryView.Failure] = execution.exception.map { error =>
     // A query may fail before it has a batch.

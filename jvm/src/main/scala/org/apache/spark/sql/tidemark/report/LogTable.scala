@@ -88,7 +88,7 @@ object LogTable {
     catch {
       case e: TidemarkException => throw e
       // Not a path, or its file system is not available.
-      case e @ (_: IllegalArgumentException | _: IOException | _: SparkException) =>
+      case e @ (_: RuntimeException | _: IOException | _: SparkException) =>
         throw new TidemarkException(CheckpointErrors.NoLog(location, e.getMessage), e)
     }
 

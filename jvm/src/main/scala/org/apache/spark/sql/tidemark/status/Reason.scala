@@ -40,7 +40,8 @@ private[tidemark] object Reason {
       query.origins.all.map(input => input.name -> origin(input, query, nowMillis)).toMap,
       query.lastRows,
       query.known.windows.flatMap { case (id, windows) =>
-        windows.dueMillis.map(millis => id -> Situation.Due(millis, windows.firstMillis.nonEmpty))
+        windows.dueMillis.map(millis =>
+          id -> Situation.Due(millis, windows.firstMillis.nonEmpty, windows.nextMillis))
       },
       query.known.held.flatMap { case (id, held) => waiting(held).map(id -> _) },
       query.known.haveEmitted,

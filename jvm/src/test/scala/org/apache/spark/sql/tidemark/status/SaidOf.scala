@@ -133,7 +133,7 @@ private[status] final class SaidOf(query: Query, inputs: Map[String, Input]) {
 
   /** An input that is left out when it is silent lets the first result out, if nothing else holds it. */
   private def idles(moment: Moment, sentence: String, fix: String): Option[Seq[String]] = for {
-    found <- SettingIdle.findFirstMatchIn(fix)
+    found <- SettingIdle.findFirstMatchIn(fix) if !sentence.contains("If it has rows")
     input <- inputs.get(found.group(2))
     (held, second, first, ifOthers) <- next(moment, sentence) if (held eq input) && !ifOthers && input.splits.isEmpty
     ahead = inputs.values.filterNot(_ eq input).filter(source(moment, _).reached.nonEmpty)

@@ -8,6 +8,8 @@ import io.tidemark.functions.withWatermark
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import org.apache.spark.sql.{DataFrame, Dataset, Row}
+import org.apache.spark.sql.catalyst.plans.logical.{Deduplicate, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions.{window, window_time}
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
@@ -223,10 +225,10 @@ class TrueSentenceSuite extends ReasonTest {
   test("what is due after a run comes with the first rows of the next one, unless that begins with what is due") {
     def sentence(options: WatermarkOptions): String = {
       val (stream, rows) = bare("time")
+      stream.addData((1, at("10:05")), (2, at("12:05")))
       val query = started(
         counted(withWatermark(rows, "time", "10 minutes", options), "time"),
         Trigger.ProcessingTime("1 hour"))((batch, _) => { batch.count(); () })
-      stream.addData((1, at("10:05")), (2, at("12:05")))
       eventually(timeout(streamingTimeout))(assert(query.lastProgress != null))
       query.stop()
       reasonOf(query)._2
@@ -269,6 +271,23 @@ class TrueSentenceSuite extends ReasonTest {
     } finally query.stop()
     assert(order.get("kind").asText === "none")
     assert(reasonOf(query)._1 === "NO_WATERMARK")
+  }
+
+  test("a query without a watermark whose plan fails says so") {
+    val (stream, rows) = bare("time")
+    val before = spark.experimental.extraOptimizations
+    val fails = new Rule[LogicalPlan] {
+      override def apply(plan: LogicalPlan): LogicalPlan =
+        if (plan.exists(_.isInstanceOf[Deduplicate])) throw new IllegalStateException("no plan") else plan
+    }
+    spark.experimental.extraOptimizations = before :+ fails
+    try {
+      val query = started(rows.dropDuplicates("id"))((batch, _) => { batch.count(); () })
+      stream.addData((1, at("10:05")))
+      intercept[StreamingQueryException](query.processAllAvailable())
+      assert(reasonOf(query)._1 === "FAILED")
+      assert(reasonOf(query)._2.contains("no plan"))
+    } finally spark.experimental.extraOptimizations = before
   }
 
   test("a query that Tidemark leaves alone has a reason in its report, and the true one") {
