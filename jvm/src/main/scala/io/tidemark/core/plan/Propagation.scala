@@ -16,6 +16,22 @@ object Propagation {
     OperatorWatermarks(run.inputs.result(), run.unions.result(), root)
   }
 
+  /** The same when nothing is left in state that is older. Carried columns leave an operator with the watermark of the batch
+    * before, so this takes a batch for each operator.
+    */
+  def settled(shape: PlanShape, decision: Decision): OperatorWatermarks = {
+    @annotation.tailrec
+    def after(floors: Floors, left: Int): OperatorWatermarks = {
+      val now = levels(shape, decision.copy(floors = floors))
+      val carried = for {
+        (input, watermarks) <- now.inputs
+        (held, index) <- watermarks.carried.zipWithIndex
+      } yield CarriedSlot(input, index) -> held.watermark
+      if (left == 0 || carried == floors.carried) now else after(floors.copy(carried = carried), left - 1)
+    }
+    after(decision.floors, PlanShape.postOrder(shape).flatMap(PlanShape.inputsOf).map(_.operator).distinct.size)
+  }
+
   private final class Run(decision: Decision) {
     val inputs = Map.newBuilder[Input, InputWatermarks]
     val unions = Map.newBuilder[UnionSlot, Watermark]

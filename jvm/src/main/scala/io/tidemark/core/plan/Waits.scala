@@ -1,6 +1,6 @@
 package io.tidemark.core.plan
 
-import io.tidemark.core.{CarriedSlot, Input, OriginName, Watermark}
+import io.tidemark.core.{Input, OriginName, Watermark}
 
 /** Which origins an input of an operator waits for. It is found by asking [[Propagation]], so that it cannot differ from
   * what the engine does: what if this origin had no watermark, or were idle?
@@ -64,24 +64,8 @@ object Waits {
   private def isBehind(now: Option[AttributedWatermark], known: Option[AttributedWatermark]): Boolean =
     known.flatMap(_.watermark.millis).exists(all => now.flatMap(_.watermark.millis).forall(_ < all))
 
-  /** The watermarks of all inputs when nothing is left in state that is older. Carried columns leave an operator with the
-    * watermark of the batch before, so this takes a batch for each operator.
-    */
-  private def reached(shape: PlanShape, origins: Map[OriginName, Watermark]): Map[Input, InputWatermarks] = {
-    def levels(carried: Map[CarriedSlot, Watermark]) =
-      Propagation.levels(shape, Decision(origins, Floors(Map.empty, carried))).inputs
-    val operators = PlanShape.postOrder(shape).flatMap(PlanShape.inputsOf).map(_.operator).distinct.size
-    @annotation.tailrec
-    def settled(carried: Map[CarriedSlot, Watermark], left: Int): Map[Input, InputWatermarks] = {
-      val inputs = levels(carried)
-      val next = for {
-        (input, watermarks) <- inputs
-        (held, index) <- watermarks.carried.zipWithIndex
-      } yield CarriedSlot(input, index) -> held.watermark
-      if (left == 0 || next == carried) inputs else settled(next, left - 1)
-    }
-    settled(Map.empty, operators)
-  }
+  private def reached(shape: PlanShape, origins: Map[OriginName, Watermark]): Map[Input, InputWatermarks] =
+    Propagation.settled(shape, Decision(origins)).inputs
 
   /** Both inputs of a join, or the one of another operator, from the sources up. */
   def inputs(shape: PlanShape): Seq[(PlanShape, Input)] =

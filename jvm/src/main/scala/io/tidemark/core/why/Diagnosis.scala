@@ -133,7 +133,7 @@ final class Diagnosis private (of: Situation) {
   private def joinWaits(waiting: Waiting): Option[Verdict] = {
     val found = for {
       join <- waiting.joins
-      origins = below(join)
+      origins = of.below(join)
       origin <- origins
       if origin.watermark.isIdle && !origin.followsInJoins && waiting.holder.exists(_.name == origin.name)
       if origins.exists(isAhead(_, origin, waiting))
@@ -149,7 +149,7 @@ final class Diagnosis private (of: Situation) {
 
   /** Whether a join waits for an input even while it is idle. */
   private def atJoin(waiting: Waiting, origin: Origin): Boolean =
-    !origin.followsInJoins && waiting.joins.exists(below(_).exists(_.name == origin.name))
+    !origin.followsInJoins && waiting.joins.exists(of.below(_).exists(_.name == origin.name))
 
   private def isAhead(leader: Origin, origin: Origin, waiting: Waiting): Boolean =
     (leader.watermark.millis, origin.watermark.millis) match {
@@ -221,7 +221,7 @@ final class Diagnosis private (of: Situation) {
   }
 
   private def neverEvicts(waiting: Waiting): Option[Verdict.NeverEvicts] = waiting.joins.flatMap { join =>
-    val hasTime = below(join).nonEmpty
+    val hasTime = of.below(join).nonEmpty
     Seq[Side](Side.Left, Side.Right).find(side => hasTime && join.side(side).bound.isEmpty).map { side =>
       Verdict.NeverEvicts(of.operator(join), Some(side.name))
     }
@@ -261,9 +261,6 @@ final class Diagnosis private (of: Situation) {
       what,
       operators.headOption.map(waiting =>
         waiting.operator -> of.emitted.flatMap(waiting.emittedBy(_).millis).filter(_ > 0)))
-
-  private def below(shape: PlanShape): Seq[Origin] =
-    PlanShape.postOrder(shape).collect { case origin: PlanShape.Origin => origin.name }.distinct.flatMap(of.origins.get)
 }
 
 object Diagnosis {

@@ -41,6 +41,10 @@ final case class Situation(
   /** Every operator's watermarks in the next batch. */
   lazy val watermarks: OperatorWatermarks = Propagation.levels(shape, decision)
 
+  /** The inputs that the rows of a part of the plan come from. */
+  private[why] def below(part: PlanShape): Seq[Situation.Origin] =
+    PlanShape.postOrder(part).collect { case origin: PlanShape.Origin => origin.name }.distinct.flatMap(origins.get)
+
   /** How sentences name an operator, and what they say stays in it. */
   private[why] def operator(shape: PlanShape): Verdict.Operator = {
     val input = PlanShape.inputsOf(shape).headOption

@@ -1,7 +1,7 @@
 package io.tidemark.core.why
 
-import io.tidemark.core.{CarriedSlot, OriginName, Watermark}
-import io.tidemark.core.plan.{AttributedWatermark, Decision, Floors, OperatorWatermarks, PlanShape, Propagation}
+import io.tidemark.core.{OriginName, Watermark}
+import io.tidemark.core.plan.{AttributedWatermark, Decision, OperatorWatermarks, PlanShape, Propagation}
 import io.tidemark.core.why.Situation.Origin
 
 /** An operator that results wait in, with the watermark by which it emits them. */
@@ -17,18 +17,16 @@ private[why] final class Waiting(of: Situation, val shape: PlanShape) {
   val operator: Verdict.Operator = of.operator(shape)
 
   /** The inputs of the query that its rows come from. */
-  val origins: Seq[Origin] =
-    PlanShape.postOrder(shape).collect { case origin: PlanShape.Origin => origin.name }.distinct.flatMap(of.origins.get)
+  val origins: Seq[Origin] = of.below(shape)
 
   /** The inputs besides one, and not those that its own rows come from: where an operator's results have a watermark of their own,
     * they are always behind what it reads.
     */
   def besides(origin: Origin): Seq[Origin] = {
     val below = PlanShape.postOrder(shape).collect {
-      case made: PlanShape.Origin if made.name == origin.name =>
-        PlanShape.postOrder(made).collect { case in: PlanShape.Origin => in.name }
-    }.flatten.toSet
-    origins.filterNot(other => below(other.name))
+      case made: PlanShape.Origin if made.name == origin.name => of.below(made)
+    }.flatten
+    origins.diff(below)
   }
 
   /** The operator itself, if it is a join, and those that its rows come from. */
@@ -113,16 +111,9 @@ private[why] final class Waiting(of: Situation, val shape: PlanShape) {
     *   is in state
     */
   private def reaches(millis: Long, watermarks: Map[OriginName, Watermark], settles: Boolean): Boolean = {
-    @annotation.tailrec
-    def settled(floors: Floors, left: Int): OperatorWatermarks = {
-      val now = Propagation.levels(of.shape, Decision(watermarks, floors))
-      val carried = for {
-        (input, in) <- now.inputs
-        (held, index) <- in.carried.zipWithIndex
-      } yield CarriedSlot(input, index) -> held.watermark
-      if (left == 0 || carried == floors.carried) now else settled(floors.copy(carried = carried), left - 1)
-    }
-    emittedBy(settled(of.decision.floors, if (settles) of.watermarks.inputs.size else 0)).millis.exists(_ >= millis)
+    val decision = Decision(watermarks, of.decision.floors)
+    val now = if (settles) Propagation.settled(of.shape, decision) else Propagation.levels(of.shape, decision)
+    emittedBy(now).millis.exists(_ >= millis)
   }
 }
 
