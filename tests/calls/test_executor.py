@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Hashable
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any
@@ -432,6 +432,65 @@ def test_the_executor_runs_no_inner_job_that_waits_when_it_is_ended() -> None:
     with pytest.raises(CancelledError):
         given[1].result(60)
     assert ran == []
+
+
+def test_each_job_is_answered_for_once_while_its_call_is_left() -> None:
+    each = 4
+    for _ in range(300):
+        jobs, late, begin = Jobs(), list[Any](), threading.Barrier(2)
+        jobs.add(Future())
+
+        def give(jobs: Jobs = jobs, begin: threading.Barrier = begin) -> None:
+            begin.wait(60)
+            for _ in range(each):
+                jobs.add(Future())
+
+        def note(_: Jobs, job: Any, late: list[Any] = late) -> None:
+            late.append(job)
+
+        thread = threading.Thread(target=give)
+        thread.start()
+        begin.wait(60)
+        left = jobs.leave(note)
+        thread.join(60)
+        assert len({*left, *late}) == len(left) + len(late) == each + 1
+
+
+def test_a_job_that_a_thread_gives_after_its_call_has_timed_out_is_held_in_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow, begun_after = Slow(), []
+    timed_out, holders = threading.Event(), list[threading.Thread]()
+    hold = Calls.hold
+
+    def noted(self: Calls, *arguments: Any) -> None:
+        holders.append(threading.current_thread())
+        hold(self, *arguments)
+
+    monkeypatch.setattr(Calls, "hold", noted)
+
+    def outer(loop: asyncio.AbstractEventLoop, value: int) -> None:
+        timed_out.wait(60)
+        loop.run_in_executor(None, slow.serve, value)
+
+    loops = []
+
+    async def call(value: int) -> int:
+        loops.append(threading.current_thread())
+        begun_after.append(list(slow.ended))
+        if value == 0:
+            await asyncio.to_thread(outer, asyncio.get_running_loop(), value)
+        return value
+
+    def give_up(error: BaseException, value: int) -> int:
+        timed_out.set()
+        return -1
+
+    found = call_all(call, [[0, 1]], concurrency=1, timeout=0.05, on_error=give_up)
+    assert found == [[-1, 1]]
+    assert begun_after == [[], [0]]
+    assert holders
+    assert set(holders) == set(loops)
 
 
 def set_limit_without_timeout(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
-from asyncio import AbstractEventLoop, Future
+from asyncio import AbstractEventLoop, Future, _get_running_loop
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future as ThreadFuture
+from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from typing import Any
 
@@ -42,7 +43,7 @@ class Call(Jobs):
 
 
 class Caller:
-    """Calls a function, in the loop or in threads. Every method runs in the loop's thread."""
+    """Calls a function, in the loop or in threads. Every public method runs in the loop's thread."""
 
     def __init__(
         self,
@@ -85,6 +86,15 @@ class Caller:
         return [self._end_of(job) for job in jobs] if jobs else ()
 
     def _given_late(self, call: Jobs, job: ThreadFuture[Any]) -> None:
+        if _get_running_loop() is self._loop:
+            self._hold_late(call, job)
+            return
+        # A thread of the call gives it: it is held before that thread's end is told.
+        with suppress(RuntimeError):
+            # The loop may have ended, and then no slot is left to keep.
+            self._loop.call_soon_threadsafe(self._hold_late, call, job)
+
+    def _hold_late(self, call: Jobs, job: ThreadFuture[Any]) -> None:
         if isinstance(call, Call):
             self._hold(self._end_of(job), call.row)
 

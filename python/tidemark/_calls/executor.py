@@ -20,7 +20,11 @@ _Job = tuple["Future[Any]", Callable[[], Any]]
 
 
 class Jobs:
-    """What one call has given to threads, as far as it has not ended."""
+    """What one call has given to threads, as far as it has not ended.
+
+    Threads of the call add jobs while the loop leaves it. There is no lock, because each call would
+    pay for it: a job is in `_open` before `_late` is read, and the thread that removes it handles it.
+    """
 
     __slots__ = ("_late", "_open")
 
@@ -31,22 +35,28 @@ class Jobs:
 
     def add(self, job: Future[Any]) -> None:
         """Takes a job that the call has given, or something that it has left running."""
-        if self._late is not None:
-            self._late(self, job)
-            return
         if self._open is None:
             self._open = set()
         self._open.add(job)
         job.add_done_callback(self._open.discard)
+        if self._late is not None and self._takes(job):
+            self._late(self, job)
 
     def leave(self, late: Callable[[Jobs, Future[Any]], None]) -> list[Future[Any]]:
         """The jobs that have not ended when their call has.
 
         Args:
-            late: Is told of each job that is given later.
+            late: Is told of each job that is given later, in the thread that gives it.
         """
         self._late = late
-        return [job for job in list(self._open) if not job.done()] if self._open else []
+        return [job for job in list(self._open) if self._takes(job)] if self._open else []
+
+    def _takes(self, job: Future[Any]) -> bool:
+        try:
+            self._open.remove(job)  # type: ignore[union-attr]
+        except KeyError:
+            return False
+        return not job.done()
 
 
 class Executor(ThreadPoolExecutor):
