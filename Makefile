@@ -16,8 +16,10 @@ SEED ?= 1
 SBT := build/sbt
 VENV := .venv
 BIN := $(VENV)/bin
-VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' python/tidemark/_version.py)
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' python/tidemark/tidemark/_version.py)
+MARKS_VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' python/tidemark-marks/tidemark_marks/_version.py)
 WHEEL := dist/tidemark-$(VERSION)-py3-none-any.whl
+MARKS_WHEEL := dist/tidemark_marks-$(MARKS_VERSION)-py3-none-any.whl
 
 VENV_READY := $(VENV)/.ready
 JARS_READY := target/stamps/jars
@@ -47,10 +49,10 @@ STEPS := $(BIN)/python build/steps.py
 FLIGHTS := target/flights/flights-3m.parquet
 
 # The folders are included, so that a deleted file counts as a change.
-BUILD_FILES := build.sbt project/build.properties $(wildcard project/*.scala project/*.sbt) python/tidemark/_version.py
+BUILD_FILES := build.sbt project/build.properties $(wildcard project/*.scala project/*.sbt) python/tidemark/tidemark/_version.py
 JVM_FILES := $(shell find jvm/src/main)
-PYTHON_FILES := $(shell find python/tidemark -name __pycache__ -prune -o \( -type d -o -name '*.py' \) -print) \
-  python/tidemark/py.typed python/pyproject.toml LICENSE
+PACKAGES := python/tidemark:python/tidemark-marks
+PYTHON_FILES = $(shell find python/$(1) -name __pycache__ -prune -o -name _jars -prune -o -name LICENSE -prune -o -print) LICENSE
 
 # Spark starts its Python workers with this interpreter.
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
@@ -77,7 +79,7 @@ test: $(VENV_READY) ## Before a commit: each rule, each operator, restarts, sile
 check: $(VENV_READY) ## On save: the tests that need no Spark and no jar
 	@rm -f target/steps/$@.tsv
 	$(STEPS) run $@ Scala $(SBT) "spark42/tier check"
-	PYTHONPATH=python $(STEPS) run $@ Python $(PYTEST_ALONE) --timeout 120 -m "not engine and not more"
+	PYTHONPATH=$(PACKAGES) $(STEPS) run $@ Python $(PYTEST_ALONE) --timeout 120 -m "not engine and not more"
 	@$(STEPS) sum $@
 
 # What `make test` leaves out. Each part stands alone.
@@ -210,7 +212,7 @@ fuzz: ## Random queries and plans from a new seed. From a known seed: make fuzz 
 .PHONY: vectors
 vectors: $(VENV_READY) ## Conformance vectors of watermarks. Those of another file: TIDEMARK_VECTORS=file make vectors
 	@$(SBT) --error "core/Test/runMain io.tidemark.vectors.Run"
-	@PYTHONPATH=python:tests $(BIN)/python -m support.marks_vectors
+	@PYTHONPATH=$(PACKAGES):tests $(BIN)/python -m support.marks_vectors
 
 .PHONY: test-python
 test-python: $(INSTALLED) ## All Python tests. Some: make test-python PYTEST="-k report"
@@ -236,7 +238,7 @@ setup: $(VENV_READY) ## Create the virtual environment .venv, which contains Spa
 jar: $(JARS_READY) ## Build one thin jar for each minor version of Spark
 
 .PHONY: wheel package
-package: $(WHEEL) ## Build the wheel with the jars inside, in dist/
+package: $(WHEEL) $(MARKS_WHEEL) ## Build the wheels in dist/: tidemark with the jars inside, and tidemark-marks
 wheel: package ## Another name for it
 
 .PHONY: repository
@@ -273,7 +275,7 @@ lint: docs-site ## Check formatting, compiler warnings, ruff and mypy, phrases, 
 	$(SBT) lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --config-file python/pyproject.toml python/tidemark
+	$(BIN)/mypy python/tidemark/tidemark python/tidemark-marks/tidemark_marks
 	$(BIN)/python build/phrases.py
 
 .PHONY: format
@@ -291,7 +293,7 @@ bench: $(INSTALLED) $(KAFKA_READY) ## Measure speed: JMH, then whole queries on 
 
 .PHONY: clean
 clean: ## Remove everything that was built, except .venv
-	rm -rf target dist out project/target project/project python/tidemark/_jars python/LICENSE $(INSTALLED)
+	rm -rf target dist out project/target project/project python/tidemark/tidemark/_jars python/*/LICENSE $(INSTALLED)
 
 .PHONY: clean-all
 clean-all: clean ## Remove .venv and sbt's launcher, too
@@ -307,9 +309,9 @@ help: ## Show this list
 
 # Copies the jars that sbt has just built into the package.
 define TAKE_JARS
-rm -rf python/tidemark/_jars; \
-mkdir -p python/tidemark/_jars $(dir $(JARS_READY)); \
-cp target/spark-*/scala-2.13/tidemark-spark-*_2.13-$(VERSION).jar python/tidemark/_jars; \
+rm -rf python/tidemark/tidemark/_jars; \
+mkdir -p python/tidemark/tidemark/_jars $(dir $(JARS_READY)); \
+cp target/spark-*/scala-2.13/tidemark-spark-*_2.13-$(VERSION).jar python/tidemark/tidemark/_jars; \
 touch $(JARS_READY)
 endef
 
@@ -335,14 +337,22 @@ $(JARS_READY): $(VENV_READY) $(BUILD_FILES) $(JVM_FILES)
 	$(SBT) jars
 	@$(TAKE_JARS)
 
-$(WHEEL): $(JARS_READY) $(PYTHON_FILES)
-	cp LICENSE python/LICENSE
-	rm -rf dist
-	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./python
-	@touch $@
+# Builds the wheel of a folder below python/, in place of an older one.
+define BUILD_WHEEL
+cp LICENSE python/$(1)/LICENSE
+rm -f dist/$(subst -,_,$(1))-[0-9]*.whl
+$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist ./python/$(1)
+@touch $@
+endef
 
-$(INSTALLED): $(WHEEL)
-	$(BIN)/pip install --quiet --no-deps --force-reinstall $(WHEEL)
+$(WHEEL): $(JARS_READY) $(call PYTHON_FILES,tidemark)
+	$(call BUILD_WHEEL,tidemark)
+
+$(MARKS_WHEEL): $(VENV_READY) $(call PYTHON_FILES,tidemark-marks)
+	$(call BUILD_WHEEL,tidemark-marks)
+
+$(INSTALLED): $(WHEEL) $(MARKS_WHEEL)
+	$(BIN)/pip install --quiet --no-deps --force-reinstall $(WHEEL) $(MARKS_WHEEL)
 	@touch $@
 
 # A folder with another pyspark, which precedes the one in .venv. All other packages are the same.

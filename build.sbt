@@ -1,7 +1,7 @@
 import Engine._
 
 ThisBuild / organization := "io.tidemark"
-ThisBuild / version := Version.read(file("python/tidemark/_version.py"))
+ThisBuild / version := Version.read(file("python/tidemark/tidemark/_version.py"))
 ThisBuild / scalaVersion := "2.13.18"
 
 // What decides, without Spark.

@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 from statistics import quantiles
 
-from tidemark._marks.protocol.names import FileName
-from tidemark._marks.protocol.position import encode_position
-from tidemark._marks.protocol.text import encode
 from tidemark.marks import KafkaPosition, Mark, Marks
+from tidemark_marks._protocol.names import FileName
+from tidemark_marks._protocol.position import encode_position
+from tidemark_marks._protocol.text import encode
 
 WRITERS = 10
 EPOCH = 1_795_404_000_000

@@ -16,8 +16,8 @@ from pyspark.sql.streaming import DataStreamWriter
 from runs import WARM_UP, progress, repeated, task_cpu
 
 import tidemark
-from tidemark._marks.protocol.position import encode_position
 from tidemark.marks import FilesPosition, Mark, NumberPosition
+from tidemark_marks._protocol.position import encode_position
 
 BATCHES = 30
 ROWS = 10

@@ -10,8 +10,8 @@ from marks import EPOCH, WRITERS, position, position_text, timed
 
 from kafka_broker.broker import broker
 from kafka_broker.topic import make_topic
-from tidemark._marks.kafka.topic_text import encode_value, key_of
 from tidemark.marks import Mark, Marks
+from tidemark_marks._kafka.topic_text import encode_value, key_of
 
 STREAM = "orders"
 

@@ -46,7 +46,7 @@ object Publishing {
 
   /** What the project says of itself is in one place, for the wheel and for the jars. */
   private def metadata(name: String): Def.Initialize[String] = Def.setting {
-    val file = (ThisBuild / baseDirectory).value / "python/pyproject.toml"
+    val file = (ThisBuild / baseDirectory).value / "python/tidemark/pyproject.toml"
     IO.readLines(file)
       .collectFirst { case line if line.startsWith(s"$name = ") => line.split('"')(1) }
       .getOrElse(fail(s"""$file has no line $name = "..."."""))

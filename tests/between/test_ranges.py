@@ -8,8 +8,8 @@ import pytest
 from support.between import refused, rows_between
 from support.marks import log_at, no_sync
 
-from tidemark._marks.reading.ranges import DeltaRange, between
 from tidemark.marks import Cut, DeltaPosition, KafkaPosition, NumberPosition, SinkBatchPosition
+from tidemark_marks._reading.ranges import DeltaRange, between
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

@@ -14,9 +14,9 @@ from support.marks import log_at, no_sync
 from support.raising import raising
 
 from tidemark import TidemarkError
-from tidemark._between.files import path_of
-from tidemark._marks.reading.ranges import FilesRange, between
+from tidemark._mark_logs.files import path_of
 from tidemark.marks import Cut, FilesPosition, Mark, Marks
+from tidemark_marks._reading.ranges import FilesRange, between
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

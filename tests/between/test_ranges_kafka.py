@@ -15,9 +15,9 @@ from support.marks import log_at, no_sync
 from support.marks_model import PARTITIONS, TOPIC
 
 from tidemark import TidemarkError
-from tidemark._between.kafka import subscribed
-from tidemark._marks.reading.ranges import KafkaRange, Range, between
+from tidemark._mark_logs.kafka import subscribed
 from tidemark.marks import Cut, KafkaPosition, Mark
+from tidemark_marks._reading.ranges import KafkaRange, Range, between
 
 TOPICS = (TOPIC,)
 

@@ -9,7 +9,7 @@ from corpus import CASES, Case
 from corpus.cases import SOURCES
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "corpus.md"
-BEGIN = "<!-- corpus: made by `PYTHONPATH=tests:python python -m corpus.page` -->\n"
+BEGIN = "<!-- corpus: made by `PYTHONPATH=tests python -m corpus.page` -->\n"
 END = "<!-- /corpus -->"
 
 # In the order of Spark's guide.

@@ -29,18 +29,18 @@ def explained() -> set[str]:
 
 
 def test_the_errors_page_explains_every_code_raised_by_python() -> None:
-    raised = codes("python/tidemark", ".py")
+    raised = codes("python", ".py")
     assert len(raised) > 5
     assert raised - explained() == set()
 
 
 def test_every_code_on_the_errors_page_is_raised_somewhere() -> None:
-    assert explained() - codes("python/tidemark", ".py") - codes("jvm/src/main", ".scala") == set()
+    assert explained() - codes("python", ".py") - codes("jvm/src/main", ".scala") == set()
 
 
 def raised_by_python() -> Iterator[tuple[ast.Call, str, set[str]]]:
     """Every `TidemarkError(...)` of the package, its code, and the names of its parameters."""
-    for file in (ROOT / "python" / "tidemark").rglob("*.py"):
+    for file in (ROOT / "python").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "TidemarkError":
                 code = ast.literal_eval(node.args[0])

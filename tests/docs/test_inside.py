@@ -81,7 +81,7 @@ def test_the_tables_of_packages_name_each_package() -> None:
 
 def test_the_table_of_threads_names_each_thread() -> None:
     made = r'(?:pool|newDaemonCachedThreadPool|Threads)\([^()]*?"(tidemark-[\w-]+)"'
-    code = [*sources("jvm/src/main", "python/tidemark")]
+    code = [*sources("jvm/src/main", "python")]
     named = {name for text in code for name in re.findall(made, text)}
     named |= {
         thread

@@ -9,12 +9,13 @@ import tidemark
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    *(ROOT / name for name in ("README.md", "python/README.md", "CHANGELOG.md", "SECURITY.md")),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md")),
+    *sorted((ROOT / "python").glob("*/README.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
 README = TEXTS["README.md"]
-PACKAGE = TEXTS["python/README.md"]
+PACKAGE = TEXTS["python/tidemark/README.md"]
 
 # Names that begin like a function of SQL: the metrics in a query's progress, and the field that brings some of them.
 METRICS = {"tidemark_late_rows", "tidemark_calls", "tidemark_calls_"}

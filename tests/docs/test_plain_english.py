@@ -10,7 +10,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MOST_WORDS = 30
 
-OTHERS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "python/README.md")
+OTHERS = (
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
+    *("python/tidemark/README.md", "python/tidemark-marks/README.md"),
+)
 PAGES = sorted([*(ROOT / name for name in OTHERS), *(ROOT / "docs").rglob("*.md")])
 
 _NO_PROSE = re.compile(r"<!--.*?-->|^```.*?^```|^~~~.*?^~~~", re.DOTALL | re.MULTILINE)

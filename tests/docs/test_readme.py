@@ -18,7 +18,7 @@ from support.streams import warnings
 REPORT = ROOT / "docs" / "guides" / "report.md"
 PAGES = {
     "README.md": [ROOT / "README.md", REPORT],
-    "python/README.md": [ROOT / "python" / "README.md"],
+    "python/tidemark/README.md": [ROOT / "python" / "tidemark" / "README.md"],
 }
 
 ID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")

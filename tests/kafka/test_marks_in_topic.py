@@ -179,14 +179,14 @@ def test_brokers_that_are_away_are_named(servers: str) -> None:
     options = {"bootstrap.servers": "127.0.0.1:1", "socket.timeout.ms": 500, "log_level": 0}
     marks = Marks("kafka:marks", options=options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tidemark._marks.kafka.topic_client._SECONDS", 1.0)
+        patch.setattr("tidemark_marks._kafka.topic_client._SECONDS", 1.0)
         with pytest.raises(TidemarkError) as error:
             marks.watermark()
     assert error.value.code == "MARK_LOG_NOT_READ"
 
 
 def test_an_implementation_of_the_page_alone_writes_and_reads(servers: str) -> None:
-    """What docs/noted-time/writers.md says is enough: a claim, a mark, and the records of a stream."""
+    """What docs/noted-time/format.md says is enough: a claim, a mark, and the records of a stream."""
     key = b"page\0other"
     claim = {"v": 1, "w": "other", "e": 77, "k": "claim", "id": "a1", "at": 5}
     alive = {"v": 1, "w": "other", "e": 77, "n": 0, "k": "alive", "at": 6}

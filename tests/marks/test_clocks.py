@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from support.marks import no_sync
 
-from tidemark._marks.kafka.topic import Record
-from tidemark._marks.kafka.topic_marks import TopicMarks
-from tidemark._marks.reading.rules import histories, stalled
 from tidemark.marks import Marks, NumberPosition
+from tidemark_marks._kafka.topic import Record
+from tidemark_marks._kafka.topic_marks import TopicMarks
+from tidemark_marks._reading.rules import histories, stalled
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

@@ -8,7 +8,6 @@ import pytest
 from support.marks import no_sync
 from support.raising import raising
 
-from tidemark._marks.protocol.position import Position
 from tidemark.marks import (
     Cut,
     DeltaPosition,
@@ -18,6 +17,7 @@ from tidemark.marks import (
     NumberPosition,
     SinkBatchPosition,
 )
+from tidemark_marks._protocol.position import Position
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

@@ -12,9 +12,6 @@ from support.marks import line, log_at, put
 from support.marks_vectors import FOLDER
 from support.raising import raising
 
-from tidemark._marks.protocol import canonical, names
-from tidemark._marks.protocol.position import MOST, Position, decode_position, encode_position
-from tidemark._marks.protocol.text import UnusableError, checked, decode, encode
 from tidemark.marks import (
     DeltaPosition,
     FilesPosition,
@@ -23,8 +20,11 @@ from tidemark.marks import (
     NumberPosition,
     SinkBatchPosition,
 )
+from tidemark_marks._protocol import canonical, names
+from tidemark_marks._protocol.position import MOST, Position, decode_position, encode_position
+from tidemark_marks._protocol.text import UnusableError, checked, decode, encode
 
-PAGE = Path(__file__).parents[2] / "docs" / "noted-time" / "writers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "noted-time" / "format.md"
 REFUSED = FOLDER / "refused-marks.json"
 """Fields that make a mark unusable, and the reason; the engine's tests read the same file."""
 EXAMPLE = (

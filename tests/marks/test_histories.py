@@ -13,8 +13,8 @@ from support.between import unless
 from support.marks import no_sync
 from support.marks_histories import STEPS, Query, World, in_time_of, readers
 
-from tidemark._marks.reading.ranges import FilesRange, between
 from tidemark.marks import Cut, Marks
+from tidemark_marks._reading.ranges import FilesRange, between
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

@@ -12,8 +12,8 @@ from support.marks import code_of, line, log_at, lower, no_sync, put
 from support.topics import FakeTopic
 
 from tidemark import TidemarkError
-from tidemark._marks.writing import past
 from tidemark.marks import Marks, NumberPosition
+from tidemark_marks._writing import past
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
@@ -56,7 +56,7 @@ def test_lines_that_cannot_be_used_are_counted_and_the_first_ones_are_kept(tmp_p
 
 def test_records_that_cannot_be_used_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     topic = FakeTopic()
-    monkeypatch.setattr("tidemark._marks.locations.KafkaTopic", lambda name, options: topic)
+    monkeypatch.setattr("tidemark_marks._locations.KafkaTopic", lambda name, options: topic)
     log = Marks("kafka:marks/orders", options={"bootstrap.servers": "nowhere:1"})
     for number in range(700):
         topic.put(b"orders\0w", b"torn")

@@ -12,9 +12,9 @@ from support.marks import code_of, log_at, no_sync, noted
 from support.producers import FakeProducer
 
 from tidemark import TidemarkError
-from tidemark._marks.kafka import deliveries as kafka_deliveries
-from tidemark._marks.kafka.rows import Rows
 from tidemark.marks import Marks
+from tidemark_marks._kafka import deliveries as kafka_deliveries
+from tidemark_marks._kafka.rows import Rows
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

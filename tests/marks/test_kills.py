@@ -17,10 +17,10 @@ import pytest
 from support.marks import log_at
 from support.raising import raising
 
-from tidemark._marks.protocol import files
-from tidemark._marks.reading.rules import follows
-from tidemark._marks.writing import life
 from tidemark.marks import FilesPosition, Marks
+from tidemark_marks._protocol import files
+from tidemark_marks._reading.rules import follows
+from tidemark_marks._writing import life
 
 
 class KilledError(BaseException):

@@ -12,9 +12,9 @@ from support.marks import code_of, kinds, log_at, lower, no_sync
 from support.raising import raising
 
 from tidemark import TidemarkError
-from tidemark._marks.protocol.files import Folder
-from tidemark._marks.writing.life import Life
 from tidemark.marks import FilesPosition, Marks, MarkWriter, NumberPosition
+from tidemark_marks._protocol.files import Folder
+from tidemark_marks._writing.life import Life
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
@@ -87,7 +87,7 @@ def test_what_a_fenced_life_wrote_too_late_does_not_bind_later_lives(tmp_path: P
 def test_what_a_fenced_life_wrote_too_late_is_not_kept_in_place_of_what_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidemark._marks.writing.life.MOST_LIVE", 2)
+    monkeypatch.setattr("tidemark_marks._writing.life.MOST_LIVE", 2)
     log_at(tmp_path, 1).writer("w").note_time(200, NumberPosition(20))
     old = log_at(tmp_path, 2).writer("w")
     later = log_at(tmp_path, 10**9).writer("w", retain=timedelta(milliseconds=1))
@@ -105,7 +105,7 @@ def test_what_a_fenced_life_wrote_too_late_is_not_kept_in_place_of_what_counts(
 def test_what_a_fenced_life_wrote_too_late_is_removed_before_the_mark_that_fences_it_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidemark._marks.writing.life.MOST_LIVE", 2)
+    monkeypatch.setattr("tidemark_marks._writing.life.MOST_LIVE", 2)
     old = log_at(tmp_path, 1).writer("w")
     log_at(tmp_path, 2).writer("w").note_time(100, files=["a"])
     last = log_at(tmp_path, 10**9).writer("w", retain=timedelta(milliseconds=1))

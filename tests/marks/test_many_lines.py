@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from support.marks import complete, line, log_at, put
 
-from tidemark._marks.protocol.files import Folder
-from tidemark._marks.protocol.names import FileName
-from tidemark._marks.protocol.text import UnusableError
-from tidemark._marks.reading import log
-from tidemark._marks.reading.log import _mark, read_lines
 from tidemark.marks import Mark
+from tidemark_marks._protocol.files import Folder
+from tidemark_marks._protocol.names import FileName
+from tidemark_marks._protocol.text import UnusableError
+from tidemark_marks._reading import log
+from tidemark_marks._reading.log import _mark, read_lines
 
 
 def test_millions_of_empty_lines_are_counted_and_not_looked_at_one_by_one(
@@ -44,7 +44,7 @@ def test_short_lines_between_marks_have_the_numbers_and_reasons_of_lines_that_ar
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(seed)
-    monkeypatch.setattr("tidemark._marks.protocol.files._CHUNK", chance.choice([7, 64, 1 << 20]))
+    monkeypatch.setattr("tidemark_marks._protocol.files._CHUNK", chance.choice([7, 64, 1 << 20]))
     short = [b"", b"\r", b"12345678", b"00000000 ", b"what is this", b"\xff" * 9]
     marks = [
         line({**mark, "n": n}).encode()[:-1]

@@ -11,12 +11,12 @@ from support.marks import log_at, no_sync
 from support.marks_model import PARTITIONS, TOPIC, History, position
 from support.pravega import PravegaWindows, Segments
 
-from tidemark._marks.protocol.position import Position
-from tidemark._marks.reading.aggregation import Aggregate, StreamMarks
-from tidemark._marks.reading.log import Contents
-from tidemark._marks.reading.rules import histories
-from tidemark._marks.reading.window import window_at
 from tidemark.marks import FilesPosition, KafkaPosition, Mark, TimeWindow
+from tidemark_marks._protocol.position import Position
+from tidemark_marks._reading.aggregation import Aggregate, StreamMarks
+from tidemark_marks._reading.log import Contents
+from tidemark_marks._reading.rules import histories
+from tidemark_marks._reading.window import window_at
 
 SEEDS = range(25)
 

@@ -11,10 +11,10 @@ import pytest
 from support.marks import log_at, lower, no_sync
 from support.topics import FakeTopic
 
-from tidemark._marks.protocol.files import Folder
-from tidemark._marks.reading import log as folder_log
-from tidemark._marks.reading.rules import histories
 from tidemark.marks import Marks, MarkWriter, NumberPosition
+from tidemark_marks._protocol.files import Folder
+from tidemark_marks._reading import log as folder_log
+from tidemark_marks._reading.rules import histories
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 
@@ -143,7 +143,7 @@ def test_a_writer_that_opens_in_one_partition_before_a_mark_in_another_holds_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     topic = FakeTopic(chooses=lambda key: int(key.endswith(b"eu")))
-    monkeypatch.setattr("tidemark._marks.locations.KafkaTopic", lambda name, options: topic)
+    monkeypatch.setattr("tidemark_marks._locations.KafkaTopic", lambda name, options: topic)
 
     def log() -> Marks:
         return Marks("kafka:marks", options={"bootstrap.servers": "nowhere:1"})

@@ -10,7 +10,7 @@ from support.marks import code_of, kinds, log_at, no_sync, put
 from support.raising import raising
 
 from tidemark import TidemarkError
-from tidemark._between.files import path_of
+from tidemark._mark_logs.files import path_of
 from tidemark.marks import FilesPosition, Marks, MarkWriter
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)

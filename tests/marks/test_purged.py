@@ -11,8 +11,8 @@ from support.marks import no_sync
 from support.raising import raising
 
 from tidemark import TidemarkError
-from tidemark._marks.reading.ranges import FilesRange, between
 from tidemark.marks import Cut, FilesPosition, Marks, MarkWriter, NumberPosition
+from tidemark_marks._reading.ranges import FilesRange, between
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

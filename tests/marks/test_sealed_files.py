@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from support.marks import complete, line
 
-from tidemark._marks.protocol.files import Folder
-from tidemark._marks.reading import log
 from tidemark.marks import Marks
+from tidemark_marks._protocol.files import Folder
+from tidemark_marks._reading import log
 
 
 @pytest.fixture

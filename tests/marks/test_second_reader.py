@@ -1,4 +1,4 @@
-"""A second reader of mark logs, written from docs/noted-time/writers.md alone: the page is enough.
+"""A second reader of mark logs, written from docs/noted-time/format.md alone: the page is enough.
 
 It shares no code with the package. It reads Kafka positions and files, and gives the lower bound of
 a position's time window.

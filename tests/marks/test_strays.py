@@ -121,7 +121,7 @@ def test_a_writer_of_kafka_rows_is_told_too(tmp_path: Path) -> None:
 
 def test_a_stray_writer_in_a_topic_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
     topic = FakeTopic()
-    monkeypatch.setattr("tidemark._marks.locations.KafkaTopic", lambda name, options: topic)
+    monkeypatch.setattr("tidemark_marks._locations.KafkaTopic", lambda name, options: topic)
 
     def log(stream: str) -> Marks:
         return Marks(f"kafka:marks/{stream}", options={"bootstrap.servers": "nowhere:1"})

@@ -17,7 +17,7 @@ OPTIONS = {"bootstrap.servers": "nowhere:1", "sasl.password": "hidden"}
 @pytest.fixture
 def topic(monkeypatch: pytest.MonkeyPatch) -> FakeTopic:
     fake = FakeTopic()
-    monkeypatch.setattr("tidemark._marks.locations.KafkaTopic", lambda name, options: fake)
+    monkeypatch.setattr("tidemark_marks._locations.KafkaTopic", lambda name, options: fake)
     return fake
 
 

@@ -11,14 +11,14 @@ from support.raising import raising
 from support.topics import FakeTopic, TransactionalProducer
 
 from tidemark import TidemarkError
-from tidemark._marks.kafka.writer import KafkaMarkWriter
 from tidemark.marks import KafkaPosition, Marks
+from tidemark_marks._kafka.writer import KafkaMarkWriter
 
 
 @pytest.fixture
 def topic(monkeypatch: pytest.MonkeyPatch) -> FakeTopic:
     fake = FakeTopic()
-    monkeypatch.setattr("tidemark._marks.locations.KafkaTopic", lambda name, options: fake)
+    monkeypatch.setattr("tidemark_marks._locations.KafkaTopic", lambda name, options: fake)
     return fake
 
 
@@ -198,7 +198,7 @@ def test_a_mark_waits_for_room_in_the_queue_of_the_producer(topic: FakeTopic) ->
 def test_a_queue_that_stays_full_is_named(
     topic: FakeTopic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidemark._marks.kafka.transaction._SECONDS", 0.0)
+    monkeypatch.setattr("tidemark_marks._kafka.transaction._SECONDS", 0.0)
     writer = log().kafka_writer(Full(marks=topic), "orders", "w", admin=None)
     writer.produce(b"x", 0)
     with raising("MARK_NOT_WRITTEN", writer="w"):

@@ -13,7 +13,6 @@ from support.marks import code_of, kinds, log_at, no_sync
 from support.raising import raising
 
 from tidemark import TidemarkError
-from tidemark._marks.protocol.times import Time
 from tidemark.marks import (
     DeltaPosition,
     FilesPosition,
@@ -22,6 +21,7 @@ from tidemark.marks import (
     NumberPosition,
     SinkBatchPosition,
 )
+from tidemark_marks._protocol.times import Time
 
 pytestmark = pytest.mark.usefixtures(no_sync.__name__)
 

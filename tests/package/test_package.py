@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import re
 import subprocess
@@ -15,10 +16,12 @@ import pytest
 from pyspark.errors import PySparkException
 
 import tidemark
+import tidemark_marks
 from tidemark import TidemarkError
 from tidemark.errors import error_code, error_parameters
 
 PACKAGE = Path(tidemark.__file__).parent
+MARKS = Path(tidemark_marks.__file__).parent
 
 
 def test_importing_tidemark_does_not_import_pyspark() -> None:
@@ -34,15 +37,51 @@ def test_the_package_version_matches_the_installed_distribution() -> None:
 
 
 @pytest.mark.engine
-def test_pyspark_is_the_only_required_dependency() -> None:
+def test_pyspark_and_mark_logs_are_the_only_required_dependencies() -> None:
     required = [
         requirement for requirement in requires("tidemark") or [] if "extra ==" not in requirement
     ]
-    assert [re.split(r"[<>=~!; ]", requirement)[0] for requirement in required] == ["pyspark"]
+    assert [re.split(r"[<>=~!; ]", requirement)[0] for requirement in required] == [
+        "pyspark",
+        "tidemark-marks",
+    ]
 
 
 def test_the_package_has_a_py_typed_marker() -> None:
     assert (PACKAGE / "py.typed").exists()
+
+
+def imported(package: Path, room: str = "") -> set[str]:
+    """The modules that a package imports, or a room of it. `from a import b` is `a.b` where that is a module too."""
+    found = set()
+    for file in package.joinpath(room).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module == "tidemark":
+                found |= {f"tidemark.{name.name}" for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                found.add(str(node.module))
+    return found
+
+
+def test_mark_logs_need_no_other_package() -> None:
+    allowed = {"tidemark_marks", "confluent_kafka", *sys.stdlib_module_names}
+    assert {name for name in imported(MARKS) if name.split(".")[0] not in allowed} == set()
+
+
+def test_tidemark_uses_only_what_mark_logs_offer_it() -> None:
+    used = {name for name in imported(PACKAGE) if name.split(".")[0] == "tidemark_marks"}
+    assert used == {"tidemark_marks", "tidemark_marks.errors", "tidemark_marks.shared"}
+
+
+def test_asynchronous_calls_use_little_of_the_rest() -> None:
+    found = {name for name in imported(PACKAGE, "_calls") if name.startswith("tidemark.")}
+    rest = {name for name in found if not name.startswith("tidemark._calls")}
+    assert rest == {
+        *("tidemark._bridge", "tidemark._errors"),
+        *("tidemark._watermark.columns", "tidemark._watermark.durations"),
+    }
 
 
 def test_only_the_bridge_module_uses_py4j_and_sql() -> None:

@@ -10,11 +10,11 @@ from typing import TypeVar
 import pytest
 
 from tidemark import TidemarkError
-from tidemark._marks.reading.cut import ends_at, joined_cut
-from tidemark._marks.reading.log import Contents
-from tidemark._marks.reading.ranges import Range, between_times
-from tidemark._marks.reading.rules import History, histories
 from tidemark.marks import Cut, Mark
+from tidemark_marks._reading.cut import ends_at, joined_cut
+from tidemark_marks._reading.log import Contents
+from tidemark_marks._reading.ranges import Range, between_times
+from tidemark_marks._reading.rules import History, histories
 
 SEEDS = range(12)
 

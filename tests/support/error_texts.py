@@ -1,6 +1,6 @@
 """The sentences of the errors that Python builds, as the code has them: `golden/errors.txt`.
 
-    PYTHONPATH=tests:python .venv/bin/python -m support.error_texts
+    PYTHONPATH=tests .venv/bin/python -m support.error_texts
 
 writes that file again. What an error is about stands in braces, as in `{column!r}`.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "errors.txt"
-PACKAGE = Path(__file__).parents[2] / "python" / "tidemark"
+PACKAGES = Path(__file__).parents[2] / "python"
 
 
 def texts() -> str:
@@ -21,7 +21,7 @@ def texts() -> str:
 
 
 def _texts() -> Iterator[str]:
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in sorted(PACKAGES.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue

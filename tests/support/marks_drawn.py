@@ -1,6 +1,6 @@
 """Draws the vectors of `noted-drawn.json`, which Python and the engine both run.
 
-    PYTHONPATH=python:tests .venv/bin/python -m support.marks_drawn
+    PYTHONPATH=tests .venv/bin/python -m support.marks_drawn
 
 writes the file. The model says what is true, and Python's reader what a reader is told.
 """
@@ -20,9 +20,9 @@ from support.marks_histories import READERS, Answer, File, Query, World, in_time
 from support.marks_partitions import PartitionsWorld, place_of
 from support.marks_replay import Json
 from support.marks_vectors import DRAWN
-from tidemark._marks.protocol.position import encode_position
-from tidemark._marks.protocol.times import length_millis
 from tidemark.marks import FilesPosition
+from tidemark_marks._protocol.position import encode_position
+from tidemark_marks._protocol.times import length_millis
 
 SEEDS = (*range(43), 150, 197, 239, 475, 982, 1018, 1395)
 """The last ones were told something else by the engine once, and so were some of the first."""

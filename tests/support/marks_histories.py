@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from tidemark import TidemarkError
-from tidemark._marks.protocol.position import MOST, Position
 from tidemark.marks import Cut, FilesPosition, Marks, MarkWriter, TimeWindow
+from tidemark_marks._protocol.position import MOST, Position
 
 MINUTE = 60_000
 IDLE_AFTER = timedelta(minutes=5)
@@ -429,7 +429,7 @@ def in_time_of(world: World) -> Iterator[None]:
     """Readers take the time of the model for that of the store, and retention has something to take."""
     with pytest.MonkeyPatch.context() as patch:
         # Readers date marks by their store only if their clock is that of the machine.
-        patch.setattr("tidemark._marks.marks.wall_clock", world.clock)
+        patch.setattr("tidemark_marks._marks.wall_clock", world.clock)
         # A few marks are sealed.
-        patch.setattr("tidemark._marks.writing.life.MOST_LIVE", 4)
+        patch.setattr("tidemark_marks._writing.life.MOST_LIVE", 4)
         yield

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from support.marks_histories import File, Site, Where, World
-from tidemark._marks.protocol.position import Position
 from tidemark.marks import KafkaPosition
+from tidemark_marks._protocol.position import Position
 
 TOPIC = "t"
 PARTITIONS = 3

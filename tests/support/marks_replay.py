@@ -11,8 +11,8 @@ from typing import Any
 from unittest.mock import patch
 
 from support.marks import line
-from tidemark._marks.protocol.position import Position, read_position
 from tidemark.marks import FilesPosition, KafkaPosition, Marks
+from tidemark_marks._protocol.position import Position, read_position
 
 Json = dict[str, Any]
 
@@ -101,7 +101,7 @@ def replay(vector: Json, folder: Path) -> Iterator[str]:
     lines = [line({"v": 1, **mark}) for mark in vector["marks"]]
     rows: list[Row] = []
     # Readers date marks by their store only if their clock is that of the machine.
-    with patch("tidemark._marks.marks.wall_clock", clock):
+    with patch("tidemark_marks._marks.wall_clock", clock):
         readers = [
             Reader(Marks(folder, clock=clock, **_options(reader))) for reader in vector["readers"]
         ]

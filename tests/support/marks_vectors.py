@@ -20,8 +20,8 @@ from support.marks import log_at, put
 from support.marks_replay import Json, replay
 from support.pravega import PravegaWindows, Segments
 from tidemark import TidemarkError
-from tidemark._marks.protocol.position import encode_position, read_position
-from tidemark._marks.reading.aggregation import Aggregate, StreamMarks
+from tidemark_marks._protocol.position import encode_position, read_position
+from tidemark_marks._reading.aggregation import Aggregate, StreamMarks
 
 FOLDER = Path(__file__).parent.parent.parent / "jvm" / "src" / "test" / "resources" / "vectors"
 DRAWN = FOLDER / "noted-drawn.json"

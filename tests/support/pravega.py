@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tidemark._marks.reading.aggregation import Aggregate
+from tidemark_marks._reading.aggregation import Aggregate
 
 Position = dict[int, int]
 """Segment to offset."""

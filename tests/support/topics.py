@@ -8,8 +8,8 @@ from typing import Any
 from zlib import crc32
 
 from support.producers import FakeProducer, Message
-from tidemark._marks.kafka.topic import Record
-from tidemark._marks.protocol.text import UnusableError
+from tidemark_marks._kafka.topic import Record
+from tidemark_marks._protocol.text import UnusableError
 
 COMMITTED, OPEN, ABORTED, CONTROL = "committed", "open", "aborted", "control"
 
