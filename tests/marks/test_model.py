@@ -106,7 +106,7 @@ def test_the_window_is_never_below_that_of_pravega(tmp_path: Path, seed: int) ->
         assert stream.note(mark.writer, mark.time_millis, dict(at.offsets[TOPIC]))
         silent = {mark.writer for mark in history.marks} - stream.writers
         if not silent and chance.random() < 0.5:
-            run = stream.run(0)
+            run = stream.run()
             emitted += [run] if run else []
     for read in positions(history, chance):
         reader = PravegaWindows(segments, emitted)

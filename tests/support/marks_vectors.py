@@ -18,10 +18,10 @@ from pathlib import Path
 
 from support.marks import log_at, put
 from support.marks_replay import Json, replay
-from support.pravega import PravegaWindows, Segments
+from support.pravega import PravegaWindows, Segments, TimedStream
 from tidemark import TidemarkError
 from tidemark_marks._protocol.position import encode_position, read_position
-from tidemark_marks._reading.aggregation import Aggregate, StreamMarks
+from tidemark_marks._reading.aggregation import Aggregate
 
 FOLDER = Path(__file__).parent.parent.parent / "jvm" / "src" / "test" / "resources" / "vectors"
 DRAWN = FOLDER / "noted-drawn.json"
@@ -93,15 +93,15 @@ def _numbers(position: dict[str, int]) -> dict[int, int]:
 def _workflow(vector: Json) -> Iterator[str]:
     ranges = {int(segment): (low, high) for segment, (low, high) in vector["ranges"].items()}
     segments = Segments(ranges, [int(segment) for segment in vector["epochs"][0]])
-    stream = StreamMarks(segments.cut, vector["timeout"])
+    stream = TimedStream(segments.cut, vector["timeout"])
     epochs = iter(vector["epochs"][1:])
     for number, (op, *arguments) in enumerate(vector["steps"], start=1):
         if op == "mark":
             writer, time, position = arguments
             stream.note(writer, time, _numbers(position))
         elif op == "run":
-            now, expected = arguments
-            emitted = stream.run(now)
+            stream.now_millis, expected = arguments
+            emitted = stream.run()
             actual = emitted and {
                 "lower": emitted.lower_millis,
                 "upper": emitted.upper_millis,
@@ -132,17 +132,18 @@ def _table(vector: Json) -> Iterator[str]:
         if unknown:
             raise UnknownError(f"a row with {', '.join(sorted(unknown))}")
         previous = None if row["prev"] is None else Aggregate(row["prev"], row["prev"], {})
-        stream = StreamMarks(Segments({}).cut, row["timeout"], previous)
+        stream = TimedStream(Segments({}).cut, row["timeout"], previous)
         stream.note("w", row["time"], {})
         after = 1000 if "after it was first tracked" in row.get("note", "") else 0
-        stream.is_active("w", 0)
+        stream.is_active("w")
+        stream.now_millis = after
         where = f"row {number}"
-        yield from _expect(f"{where} (active)", row["active"], stream.is_active("w", after))
+        yield from _expect(f"{where} (active)", row["active"], stream.is_active("w"))
         yield from _expect(
             f"{where} (participating)", row["participating"], stream.is_participating("w")
         )
         if "tracked" in row:
-            is_tracked = stream._writers["w"].behind_since is not None
+            is_tracked = "w" in stream.behind_since
             yield from _expect(f"{where} (tracked)", row["tracked"], is_tracked)
 
 

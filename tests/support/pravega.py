@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from tidemark_marks._reading.aggregation import Aggregate
+from tidemark_marks._reading.aggregation import Aggregate, StreamMarks
 
 Position = dict[int, int]
 """Segment to offset."""
@@ -94,3 +95,23 @@ class PravegaWindows:
                 self._inflight.append(mark)
             else:
                 self._passed = mark.lower_millis
+
+
+class TimedStream(StreamMarks):
+    """Writers with Pravega's timeout: one that stays behind is dropped after it. Tidemark asks the log instead."""
+
+    def __init__(self, cut: Any, timeout_millis: int | None, previous: Aggregate | None = None):
+        super().__init__(cut, previous)
+        self._timeout = timeout_millis
+        self.behind_since: dict[str, int] = {}
+        """When each writer was first found behind, in ms."""
+        self.now_millis = 0
+
+    def is_active(self, writer: str) -> bool:
+        if self.is_participating(writer):
+            self.behind_since.pop(writer, None)
+            return True
+        if not super().is_active(writer):
+            return False
+        since = self.behind_since.setdefault(writer, self.now_millis)
+        return self._timeout is None or self.now_millis - since < self._timeout

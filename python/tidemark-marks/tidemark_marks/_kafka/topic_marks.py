@@ -6,11 +6,10 @@ from collections.abc import Collection
 
 from tidemark_marks._kafka.topic import Record
 from tidemark_marks._kafka.topic_text import read_claim, writer_of
-from tidemark_marks._protocol import canonical
 from tidemark_marks._protocol.mark import Mark
 from tidemark_marks._protocol.names import FileName
 from tidemark_marks._protocol.skipped import Skips
-from tidemark_marks._protocol.text import MOST_LINE, UnusableError
+from tidemark_marks._protocol.text import MOST_LINE, UnusableError, decode
 from tidemark_marks._reading.log import Contents, Correction, Unread
 
 
@@ -31,7 +30,6 @@ class TopicMarks:
         self._damaged: set[str] = set()
         self._torn: dict[str, dict[int, Record]] = {}
         self._corrections: list[Correction] = []
-        self._records = canonical.Records()
 
     def add(self, record: Record) -> bool:
         """Takes in one record. Those of other streams, and claims, are passed over.
@@ -114,7 +112,7 @@ class TopicMarks:
         if len(value) > MOST_LINE:
             raise UnusableError("long")
         try:
-            mark = self._records.read(value)
+            mark = decode(value)
         except UnusableError as problem:
             claimed = read_claim(value) if str(problem) == "k" else None
             if claimed is not None and claimed.claim is not None:

@@ -34,12 +34,13 @@ class UnusableError(ValueError):
 
 
 def encode(mark: Mark) -> bytes:
-    """The line of a mark, in the order of fields that `canonical` reads quickly.
+    """The line of a mark.
 
     Raises:
         UnusableError: If it would be longer than `MOST_LINE`.
     """
-    body = f'{prefix(mark.writer, mark.epoch)}{mark.number},"k":"{mark.kind}"'
+    writer = json.dumps(mark.writer, ensure_ascii=False)
+    body = f'{{"v":{VERSION},"w":{writer},"e":{mark.epoch},"n":{mark.number},"k":"{mark.kind}"'
     if mark.time_millis is not None:
         body += f',"t":{mark.time_millis}'
     body += f',"at":{mark.written_millis}'
@@ -53,11 +54,6 @@ def encode(mark: Mark) -> bytes:
     if len(data) + 9 > MOST_LINE:
         raise UnusableError("too long")
     return b"%08x %s\n" % (zlib.crc32(data), data)
-
-
-def prefix(writer: str, epoch: int) -> str:
-    """What the JSON of all marks of a life begins with."""
-    return f'{{"v":{VERSION},"w":{json.dumps(writer, ensure_ascii=False)},"e":{epoch},"n":'
 
 
 def checked(line: bytes) -> bytes:

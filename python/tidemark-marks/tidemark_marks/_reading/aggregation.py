@@ -1,9 +1,9 @@
 """The watermark of all writers of a log, from one reading of it to the next.
 
 The rules are those of Pravega's `PeriodicWatermarking` and of `noteWriterMark` in
-`PersistentStreamBase`, with two changes. No timeout means that no writer times out; Pravega's
-default of 0 drops a silent writer immediately. The position of a dropped writer still counts
-towards the cut, so that its rows are before it.
+`PersistentStreamBase`, with two changes. There is no timeout here, because the log says which writer
+has stalled. The position of a dropped writer still counts towards the cut, so that its rows are
+before it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class _Writer:
     time: int
     position: Position | None
     is_alive: bool = True
-    behind_since: int | None = None
 
 
 class StreamMarks:
@@ -45,18 +44,15 @@ class StreamMarks:
 
     Args:
         cut: The least position at or after these ones and the cut before, which may be None.
-        timeout_millis: How long a writer may stay behind before it is dropped, in ms.
         previous: The watermark to continue from.
     """
 
     def __init__(
         self,
         cut: Callable[[Sequence[Position | None], Position | None], Position | None],
-        timeout_millis: int | None = None,
         previous: Aggregate | None = None,
     ) -> None:
         self._cut = cut
-        self._timeout = timeout_millis
         self._writers: dict[str, _Writer] = {}
         self._left: list[Position | None] = []
         self.watermark = previous
@@ -77,13 +73,8 @@ class StreamMarks:
         before = self._writers.get(writer)
         if before is not None and time_millis < before.time:
             return False
-        since = None if before is None else before.behind_since
-        self._writers[writer] = _Writer(time_millis, position, behind_since=since)
+        self._writers[writer] = _Writer(time_millis, position)
         return True
-
-    def renew(self, writer: str) -> None:
-        """The writer is active: it is tracked from the next call that finds it behind."""
-        self._writers[writer] = replace(self._writers[writer], behind_since=None)
 
     def leave(self, position: Position | None) -> None:
         """A writer that never noted a time has ended here: the next cut is not before that."""
@@ -103,26 +94,13 @@ class StreamMarks:
         """Whether its time is above the last watermark."""
         return self.watermark is None or self._writers[writer].time > self.watermark.lower_millis
 
-    def is_active(self, writer: str, now_millis: int) -> bool:
-        """Whether it counts: it participates, or is alive and has not been behind for too long.
+    def is_active(self, writer: str) -> bool:
+        """Whether it counts: it participates, or has not ended."""
+        return self.is_participating(writer) or self._writers[writer].is_alive
 
-        A writer that is behind is tracked from the first call that finds it so.
-        """
-        known = self._writers[writer]
-        if self.is_participating(writer):
-            self._writers[writer] = replace(known, behind_since=None)
-            return True
-        if not known.is_alive:
-            return False
-        since = known.behind_since if known.behind_since is not None else now_millis
-        self._writers[writer] = replace(known, behind_since=since)
-        return self._timeout is None or now_millis - since < self._timeout
-
-    def run(self, now_millis: int) -> Aggregate | None:
+    def run(self) -> Aggregate | None:
         """One periodic run: the new watermark, or None if there is none."""
-        for writer in [
-            writer for writer in self._writers if not self.is_active(writer, now_millis)
-        ]:
+        for writer in [writer for writer in self._writers if not self.is_active(writer)]:
             self.drop(writer)
         active = list(self._writers.values())
         if not active or not all(map(self.is_participating, self._writers)):
@@ -166,7 +144,6 @@ class Aggregation:
 
     def __init__(self, idle_after_millis: int | None) -> None:
         self._idle_after = idle_after_millis
-        # Who has stalled is said by the log, and not by how long this object has been watching.
         self._stream = StreamMarks(_cut)
         self._fed: dict[str, tuple[object, ...]] = {}
 
@@ -203,7 +180,7 @@ class Aggregation:
             elif writer not in left_out and not history.is_done:
                 silent = True
         # A writer that has noted no time yet may still send rows of any time.
-        while not silent and self._stream.run(now_millis) is not None:
+        while not silent and self._stream.run() is not None:
             continue
 
     def _forget_all_but(self, histories: Mapping[str, History]) -> None:
@@ -235,8 +212,6 @@ class Aggregation:
         self._require_kind(history.writer, position)
         if time is not None:
             self._stream.note(history.writer, time, position)
-            # Any mark shows that the writer was not silent, so its timeout starts again.
-            self._stream.renew(history.writer)
         if history.is_done:
             self._stream.shutdown(history.writer)
         self._fed[history.writer] = news

@@ -13,11 +13,9 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
-from tidemark_marks._protocol import canonical
 from tidemark_marks._protocol.files import Folder
 from tidemark_marks._protocol.mark import Mark
 from tidemark_marks._protocol.names import FileName, parse
@@ -260,20 +258,13 @@ class _File(NamedTuple):
 
 
 def _read_file(folder: Folder, name: FileName, skipped: Skips) -> _File:
-    chunks = folder.chunks(name.text)
-    # Nearly all files are one chunk. A longer one is read piece by piece.
-    first = next(chunks, b"")
-    second = next(chunks, b"")
-    quickly = None if second else canonical.read(first, name.writer, name.epoch)
-    if quickly is not None:
-        return _File(name, quickly)
     marks: list[Mark] = []
     is_whole = True
     behind = 0
     # Making it takes longer than reading a short line.
     text = name.text
     number = 1
-    for line in _lines(chain((first, second), chunks)):
+    for line in _lines(folder.chunks(name.text)):
         if isinstance(line, int):
             skipped.add(text, number, "checksum", line)
             is_whole = is_whole and number > 1
