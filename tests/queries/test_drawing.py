@@ -18,15 +18,16 @@ from support.stalled import stalled as stalled
 from support.streams import Stepper
 
 import tidemark
-from tidemark._queries.report import drawing
+from tidemark import _bridge
+from tidemark._queries.shown import in_words
 from tidemark.results import Report
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "jvm" / "src" / "test" / "resources" / "golden" / "reports"
 HOSTILE = '<script>alert(1)</script>"\x00\u202e'
 
 
 def held() -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((GOLDEN / "report_join.json").read_text())
+    loaded: dict[str, Any] = json.loads((GOLDEN / "join.json").read_text())
     return loaded
 
 
@@ -40,46 +41,38 @@ def test_a_notebook_shows_the_sentence_the_plan_and_the_history(stalled: Stepper
     assert {element.tag for element in page.iter()} >= {"div", "svg", "table"}
 
 
-def test_a_report_without_a_history_says_so(stalled: Stepper, spark: SparkSession) -> None:
-    data = tidemark.report(stalled.query).to_dict()
-    del data["history"]
-    assert "spark.tidemark.history is off" in Report(data, spark)._repr_html_()
+def test_a_report_is_drawn_as_it_was_after_its_query_and_session_are_gone(
+    stalled: Stepper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = tidemark.report(stalled.query)
+    page = found._repr_html_()
+    stalled.stop()
+    monkeypatch.delattr(_bridge, "drawn")
+    assert found._repr_html_() == page
+    assert Report(found.to_dict())._repr_html_().startswith("<pre>")
 
 
-def test_a_report_of_this_morning_is_drawn_as_it_was(spark: SparkSession) -> None:
-    page = Report(held(), spark)._repr_html_()
-    assert "This report has no history" in page
+def page_of(spark: SparkSession, report: dict[str, Any]) -> str:
+    text = _bridge._text(json.dumps(report))
+    return str(spark.sql(f"SELECT tidemark_html({text})").collect()[0][0])
+
+
+def test_a_report_without_a_history_says_so(spark: SparkSession) -> None:
+    page = page_of(spark, held())
+    assert "spark.tidemark.history is off" in page
     assert "aggregation" in page
 
 
 def test_names_are_escaped_in_drawings_and_in_words(spark: SparkSession) -> None:
     data = held()
     data["inputs"][0]["key"] = data["query"]["name"] = HOSTILE
-    drawn = Report(data, spark)._repr_html_()
+    drawn = page_of(spark, data)
     assert drawn.startswith("<div")
-    worded = drawing.in_words(str(Report(data)))
-    for page in (drawn, worded):
+    for page in (drawn, in_words(HOSTILE.replace("\x00", "").replace("\u202e", ""))):
         assert "<script" not in page
         assert "&lt;script&gt;" in page
         assert "\x00" not in page
         assert "\u202e" not in page
-
-
-def test_a_report_is_shown_in_words_if_no_session_can_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawing._bridge, "running_session", lambda: None)
-    page = Report(held())._repr_html_()
-    assert page.startswith("<pre>")
-    assert "aggregation" in page
-
-
-def test_a_report_is_shown_in_words_after_its_session_was_stopped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def stopped(*_: object) -> str:
-        raise ConnectionRefusedError
-
-    monkeypatch.setattr(drawing._bridge, "drawn", stopped)
-    assert Report(held(), object())._repr_html_().startswith("<pre>")  # type: ignore[arg-type]
 
 
 def test_a_text_that_is_no_report_is_refused_with_a_code(spark: SparkSession) -> None:

@@ -15,13 +15,13 @@ from tidemark._queries import watch
 from tidemark.results import Report
 
 
-def data(batch: int | None, watermark: int | None, sentence: str) -> dict[str, Any]:
+def data(batch: int | None, watermark: str, sentence: str) -> dict[str, Any]:
     return {
         "query": {"id": "5f1c", "name": "hourly"},
         "zone": "UTC",
         "batch": batch,
-        "why": {"sentence": sentence},
-        "inputs": [{"key": "orders", "watermark_ms": watermark}],
+        "why": {"sentence": sentence, "fix": None},
+        "inputs": [{"key": "orders", "watermark": watermark}],
     }
 
 
@@ -45,11 +45,11 @@ class Query:
 
 
 NIGHT = (
-    data(None, None, "No batch has ended yet."),
-    data(0, 0, "Nothing comes out."),
-    data(1, 0, "Nothing comes out."),
-    data(2, 60_000, "Nothing comes out."),
-    data(3, 60_000, "All is well."),
+    data(None, "undefined", "No batch has ended yet."),
+    data(0, "10:00Z", "Nothing comes out."),
+    data(1, "10:00Z", "Nothing comes out."),
+    data(2, "10:01Z", "Nothing comes out."),
+    data(3, "10:01Z", "All is well."),
 )
 
 
@@ -98,9 +98,9 @@ def test_without_ipython_a_line_is_printed_when_the_sentence_or_a_watermark_has_
     assert query.pauses == [5, 5, 5, 5]
     assert capsys.readouterr().out.splitlines() == [
         "no batch yet, orders undefined, No batch has ended yet.",
-        "batch 0, orders 1970-01-01T00:00:00Z, Nothing comes out.",
-        "batch 2, orders 1970-01-01T00:01:00Z, Nothing comes out.",
-        "batch 3, orders 1970-01-01T00:01:00Z, All is well.",
+        "batch 0, orders 10:00Z, Nothing comes out.",
+        "batch 2, orders 10:01Z, Nothing comes out.",
+        "batch 3, orders 10:01Z, All is well.",
     ]
 
 
@@ -108,7 +108,7 @@ def test_a_printed_line_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     use_no_ipython(monkeypatch)
-    held = data(1, 0, "Nothing comes out.")
+    held = data(1, "10:00Z", "Nothing comes out.")
     held["why"]["fix"] = "setting idle_after"
     query = Query(held)
     monkeypatch.setattr(watch, "report", query.report)
@@ -120,26 +120,26 @@ def test_a_name_cannot_write_lines_of_its_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     use_no_ipython(monkeypatch)
-    hostile = data(1, 0, "All is well.")
+    hostile = data(1, "10:00Z", "All is well.")
     hostile["inputs"][0]["key"] = "orders\x1b[2J\nbatch 2"
     made = Query(hostile)
     monkeypatch.setattr(watch, "report", made.report)
     tidemark.watch(made)  # type: ignore[arg-type]
     output = capsys.readouterr().out
-    assert output == "batch 1, orders\\x1b[2J\\nbatch 2 1970-01-01T00:00:00Z, All is well.\n"
+    assert output == "batch 1, orders\\x1b[2J\\nbatch 2 10:00Z, All is well.\n"
 
 
 def test_a_long_name_is_cut(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     use_no_ipython(monkeypatch)
-    long = data(1, 0, "All is well.")
+    long = data(1, "10:00Z", "All is well.")
     long["inputs"][0]["key"] = "x" * 10_000
     made = Query(long)
     monkeypatch.setattr(watch, "report", made.report)
     tidemark.watch(made)  # type: ignore[arg-type]
     cut = "x" * 60
-    assert capsys.readouterr().out == f"batch 1, {cut}... 1970-01-01T00:00:00Z, All is well.\n"
+    assert capsys.readouterr().out == f"batch 1, {cut}... 10:00Z, All is well.\n"
 
 
 def test_in_a_notebook_one_drawing_is_replaced_by_the_next(

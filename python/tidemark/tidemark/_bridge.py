@@ -134,8 +134,8 @@ def _called(session: SparkSession, call: str) -> Any:
             raise
 
 
-def report_json(query: StreamingQuery | uuid.UUID, session: SparkSession | None) -> str | None:
-    """The report of a query as JSON; None when Tidemark does not know the query.
+def report_json(query: StreamingQuery | uuid.UUID, session: SparkSession | None) -> str:
+    """The report of a query as JSON, also if Tidemark does not know the query.
 
     The query is asked through its own session, which may differ from the active one.
     """
@@ -143,19 +143,16 @@ def report_json(query: StreamingQuery | uuid.UUID, session: SparkSession | None)
     text = f"SELECT tidemark_report('{run}')"
     if session is None and hasattr(query, "_jsq"):
         # py4j's own session object: wrapping it into a Python one would make it the active session.
-        found = query._jsq.sparkSession().sql(text).head().get(0)
-    else:
-        found = (session or session_of(query)).sql(text).collect()[0][0]
-    return None if found is None else str(found)
+        return str(query._jsq.sparkSession().sql(text).head().get(0))
+    return str((session or session_of(query)).sql(text).collect()[0][0])
 
 
-def drawn(session: SparkSession, function: str, report: str) -> str | None:
-    """What a function of the engine draws of a report; None if the jar is older than the function.
+def drawn(session: SparkSession, report: str) -> str:
+    """The drawing of a report's history, as an SVG file.
 
     The alias keeps the text of the report out of the plan that Spark shows and logs.
     """
-    found = _called(session, f"{function}({_text(report)}) AS drawing")
-    return None if found is None else str(found)
+    return str(_called(session, f"tidemark_svg({_text(report)}) AS drawing"))
 
 
 def explain_json(df: DataFrame, output_mode: str, trigger: str | None) -> str:

@@ -8,6 +8,7 @@ from tidemark._queries.late import LateRows
 from tidemark._queries.offsets import SourceOffsets
 from tidemark._queries.plot import Plot
 from tidemark._queries.report import Report
+from tidemark._queries.report_data import ReportData
 from tidemark._session.doctor import Diagnosis, Finding
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "PlanInput",
     "Plot",
     "Report",
+    "ReportData",
     "SourceOffsets",
 ]

@@ -13,8 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tidemark import _bridge
-from tidemark._queries.report.printing import name_of
-from tidemark._queries.report.text import reason
+from tidemark._queries.shown import name_of, reason
 from tidemark._session.jars import jar_path
 from tidemark._session.settings import SUBMIT_ARGS
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError, invalid_option
-from tidemark._queries.report.drawing import InWords
+from tidemark._queries.shown import InWords
 from tidemark._session.active import require_extension
 
 if TYPE_CHECKING:

@@ -83,7 +83,7 @@ def late_rows(query: StreamingQuery | str, *, spark: SparkSession | None = None)
         ...     print(late.operator, late.side, late.rows, late.most_late)
     """
     plan = report(query, spark=spark).to_dict()["plan"]
-    return [] if plan is None else list(_of_plan(plan))
+    return [] if plan is None else list(_of_plan(dict(plan)))
 
 
 def _of_plan(node: _Node) -> Iterator[LateRows]:

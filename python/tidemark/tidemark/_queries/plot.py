@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
@@ -12,11 +13,7 @@ from tidemark import _bridge
 from tidemark._errors import invalid_option
 from tidemark._queries.log import newest_reason, watermark_log
 from tidemark._queries.report import report
-from tidemark._queries.report.drawing import HISTORY, drawn, in_words, within_a_page
-from tidemark._queries.report.printing import name_of
-from tidemark._queries.report.text import reason
-from tidemark._queries.report.times import instant, shown_in
-from tidemark_marks.shared import printable
+from tidemark._queries.shown import in_words, name_of, reason, within_a_page
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,9 +39,9 @@ class Plot:
             `datetime` in UTC, or None if a watermark is not defined yet.
     """
 
-    def __init__(self, source: _Node, session: SparkSession | None) -> None:
-        self._source = source
-        self._session = session
+    def __init__(self, source: _Node, drawing: str) -> None:
+        self._why = list(reason(source.get("why")))
+        self._drawing = drawing
         self.data = _rows(source.get("history") or {})
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -52,46 +49,28 @@ class Plot:
 
         Args:
             path: Of the file, which has SVG whatever its name is.
-
-        Raises:
-            RuntimeError: If no session with Tidemark's jar is left that could draw.
         """
-        svg = self._repr_svg_()
-        if svg is None:
-            raise RuntimeError("No running session has the functions that draw")
-        Path(path).write_text(svg, encoding="utf-8")
+        Path(path).write_text(self._drawing, encoding="utf-8")
 
-    def _repr_svg_(self) -> str | None:
-        return drawn(self._source, HISTORY, self._session)
+    def _repr_svg_(self) -> str:
+        return self._drawing
 
     def _repr_html_(self) -> str:
-        svg = self._repr_svg_()
-        if svg is None:
-            return in_words(str(self))
-        why = in_words("\n".join(self._why())) if self._why() else ""
-        return why + within_a_page(svg)
-
-    def _why(self) -> list[str]:
-        return [printable(line) for line in reason(self._source.get("why"))]
+        why = in_words("\n".join(self._why)) if self._why else ""
+        return why + within_a_page(self._drawing)
 
     def __str__(self) -> str:
-        return "\n".join([*self._why(), self._watermarks()])
+        return "\n".join([*self._why, self._watermarks()])
 
     def _watermarks(self) -> str:
         if not self.data:
             return "no batch has ended"
-        latest = {row["key"]: row for row in self.data}
+        latest = {row["key"]: row["watermark"] for row in self.data}
         batches = len({row["batch"] for row in self.data})
-        with shown_in(self._source.get("zone")):
-            watermarks = ", ".join(
-                f"{name_of(key)} {instant(_millis(row['watermark']))}"
-                for key, row in latest.items()
-            )
-        return printable(
-            f"{batches} batch{'' if batches == 1 else 'es'}, last watermarks: {watermarks}"
-        )
+        watermarks = ", ".join(f"{name_of(key)} {_shown(time)}" for key, time in latest.items())
+        return f"{batches} batch{'' if batches == 1 else 'es'}, last watermarks: {watermarks}"
 
-    # A cell that cannot draw shows the words.
+    # A prompt that cannot draw shows the words.
     __repr__ = __str__
 
 
@@ -131,12 +110,13 @@ def plot(
         source = _of_checkpoint(query_or_checkpoint, session)
     else:
         session = spark if spark is not None else _bridge.session_of(query_or_checkpoint)
-        source = report(query_or_checkpoint, spark=spark).to_dict()
+        source = dict(report(query_or_checkpoint, spark=spark).to_dict())
     history = source.get("history")
     if history:
         history = _only(history, wanted)
         source["history"] = history if since is None else _since(history, since)
-    return Plot({name: source[name] for name in _DRAWN if name in source}, session)
+    shown = {name: source[name] for name in _DRAWN if name in source}
+    return Plot(shown, _bridge.drawn(session, json.dumps(shown)))
 
 
 def _of_checkpoint(checkpoint: str | os.PathLike[str], session: SparkSession) -> _Node:
@@ -186,7 +166,7 @@ def _only(history: _Node, keys: Sequence[str] | None) -> _Node:
 
 
 def _since(history: _Node, since: datetime) -> _Node:
-    least = _millis(since.astimezone(timezone.utc)) or 0
+    least = _millis(since.astimezone(timezone.utc))
     at = [n for n, time in enumerate(history["time_ms"]) if time >= least]
 
     def picked(values: Any) -> Any:
@@ -221,5 +201,9 @@ def _moment(millis: int | None) -> datetime | None:
         return None
 
 
-def _millis(moment: datetime | None) -> int | None:
-    return None if moment is None else (moment - _EPOCH) // timedelta(milliseconds=1)
+def _shown(moment: datetime | None) -> str:
+    return "undefined" if moment is None else moment.isoformat().replace("+00:00", "Z")
+
+
+def _millis(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)

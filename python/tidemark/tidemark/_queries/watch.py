@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tidemark._errors import invalid_option
 from tidemark._queries.report import Report, report
-from tidemark._queries.report.printing import name_of
-from tidemark._queries.report.times import instant, shown_in
+from tidemark._queries.report_data import ReportData
+from tidemark._queries.shown import name_of
 from tidemark_marks.shared import printable
 
 if TYPE_CHECKING:
@@ -122,19 +122,13 @@ def _printing() -> Callable[[Report], None]:
     return show
 
 
-def _line(data: dict[str, Any]) -> tuple[str, ...]:
+def _line(data: ReportData) -> tuple[str, ...]:
     """The batch, which alone is no news; each watermark; the sentence; and what to do."""
     batch = data.get("batch")
-    why = data.get("why") or {}
-    with shown_in(data.get("zone")):
-        watermarks = [
-            f"{name_of(origin.get('key'))} {instant(origin.get('watermark_ms'))}"
-            for origin in data.get("inputs") or []
-        ]
-    sentence = str(why.get("sentence") or data.get("reason") or "")
-    fix = why.get("fix")
+    why = data["why"]
+    watermarks = [f"{name_of(origin['key'])} {origin['watermark']}" for origin in data["inputs"]]
     return (
         "no batch yet" if batch is None else f"batch {batch}",
         *watermarks,
-        sentence + (f" Fix this by {fix}." if fix else ""),
+        why["sentence"] + (f" Fix this by {why['fix']}." if why["fix"] else ""),
     )

@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.functions.{call_function, col, lit}
+import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.tidemark.functions.MakeAsyncMap
 import org.apache.spark.sql.types.DataType
 
@@ -204,6 +205,11 @@ object functions {
     */
   def explain(df: DataFrame, outputMode: String = "append", trigger: Option[String] = None): Explanation =
     ExplainedFrame.of(df, outputMode, trigger)
+
+  /** The watermarks of a streaming query after the last batch that has ended, and what holds each back. Also of one that has
+    * ended, for the last 100 of them.
+    */
+  def report(query: StreamingQuery): QueryReport = AskedReport.of(query.sparkSession, query.runId.toString)
 
   private def fields(options: WatermarkOptions): Fields[String, Any] = {
     val all = new Fields[String, Any]

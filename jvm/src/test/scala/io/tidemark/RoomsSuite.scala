@@ -130,7 +130,7 @@ object RoomsSuite {
       Seq("", "bytes", "calls", "held", "noted", "splits", "plan", "memory", "format", "why", "history"))
 
   /** What users of Spark name: these files call the engine. */
-  private val upperEnd = Set("TidemarkExtension", "TidemarkExplain", "functions", "Explanation")
+  private val upperEnd = Set("TidemarkExtension", "TidemarkExplain", "functions", "Explanation", "QueryReport")
 
   /** Errors, settings and options, which the engine's rooms import. */
   private val lowerEnd = Set(

@@ -4,7 +4,7 @@ import io.tidemark.core.noted.WriterState
 
 /** Which writers of a noted origin are left out, beside those that are idle by [[Silence]]:
   *
-  *   1. A writer that has ended or is idle by its last mark is left out: rule 8 of `docs/noted-time/writers.md`. When all have
+  *   1. A writer that has ended or is idle by its last mark is left out: rule 8 of `docs/noted-time/format.md`. When all have
   *      ended, the watermark advances to the largest clock, because no rows follow.
   *   1. A writer is left out if it has stalled by the log's own time: another writer has said something `idle_after` or
   *      more later, and this one has nothing ahead. So a replay leaves out the same writers as the live query did, however

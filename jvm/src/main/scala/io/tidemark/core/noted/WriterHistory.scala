@@ -4,7 +4,7 @@ import scala.collection.Searching.Found
 import scala.collection.immutable.ArraySeq
 
 /** The marks of one writer that count, and which of them are passed at a position, by the rules of
-  * `docs/noted-time/writers.md`, "What a reader takes". A comment names the rule that its code applies. [[NotedWriters]] has
+  * `docs/noted-time/format.md`, "What a reader takes". A comment names the rule that its code applies. [[NotedWriters]] has
   * rules 7 and 8.
   *
   * A reader that has passed a mark before continues from that mark. Earlier marks that are missing do not matter then.

@@ -35,19 +35,34 @@ object Words {
   private val Units =
     Seq("year" -> 31536000000L, "day" -> 86400000L, "hour" -> 3600000L, "minute" -> 60000L, "second" -> 1000L)
 
-  /** A length of time by its two largest units, such as `2 hours 30 minutes`. */
+  /** A length of time by its two largest units, such as `2 hours 30 minutes`, and exactly below a minute. */
   def length(millis: Long): String = {
     val left = math.abs(millis)
     Units.indexWhere(_._2 <= left) match {
       case -1 => s"$left ms"
-      case first =>
-        val (_, parts) = Units.slice(first, first + 2).foldLeft((left, Vector.empty[String])) {
-          case ((rest, texts), (unit, size)) =>
-            val count = rest / size
-            (rest % size, if (count == 0) texts else texts :+ counted(count, unit))
-        }
-        parts.mkString(" ")
+      case first if Units(first)._1 == "second" => seconds(left)
+      case first => parts(left, Units.slice(first, first + 2))._2.mkString(" ")
     }
+  }
+
+  /** A length of time exactly, such as the `1 hour 30 minutes` of an option. */
+  def exact(millis: Long): String = {
+    val (rest, whole) = parts(millis, Units.filterNot(unit => unit._1 == "year" || unit._1 == "second"))
+    val last =
+      if (rest == 0 && whole.nonEmpty) None else Some(if (rest > 0 && rest < 1000) s"$rest ms" else seconds(rest))
+    (whole ++ last).mkString(" ")
+  }
+
+  /** How often each unit is in a length of time, where it is, and what is left. */
+  private def parts(millis: Long, units: Seq[(String, Long)]): (Long, Vector[String]) =
+    units.foldLeft((millis, Vector.empty[String])) { case ((rest, texts), (unit, size)) =>
+      val count = rest / size
+      (rest % size, if (count == 0) texts else texts :+ counted(count, unit))
+    }
+
+  private def seconds(millis: Long): String = {
+    val number = BigDecimal(millis, 3).bigDecimal.stripTrailingZeros.toPlainString
+    s"$number second${if (number == "1") "" else "s"}"
   }
 
   /** A length of time that is no shorter, by at most two units, so that it can be used as one. */
@@ -87,7 +102,11 @@ object Words {
 
   private def isQuote(point: Int): Boolean = point == '"' || point == '\\'
 
-  private def printing(point: Int): String = Character.getType(point).toByte match {
+  private val Short = Map[Int, String]('\n'.toInt -> "\\n", '\r'.toInt -> "\\r", '\t'.toInt -> "\\t")
+
+  private def printing(point: Int): String = Short.getOrElse(point, escaped(point))
+
+  private def escaped(point: Int): String = Character.getType(point).toByte match {
     case Character.CONTROL | Character.FORMAT | Character.SURROGATE | Character.UNASSIGNED | Character.PRIVATE_USE |
         Character.LINE_SEPARATOR | Character.PARAGRAPH_SEPARATOR =>
       if (Character.isBmpCodePoint(point)) f"\\u$point%04x" else f"\\U$point%08x"

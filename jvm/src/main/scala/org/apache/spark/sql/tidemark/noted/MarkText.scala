@@ -12,7 +12,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 
 /** One mark as a line: `crc SP json LF`. `crc` is the CRC-32 (IEEE, as in zlib) of the JSON's bytes, as 8 lower-case hex
-  * digits. The page docs/noted-time/writers.md describes the fields.
+  * digits. The page docs/noted-time/format.md describes the fields.
   */
 private[tidemark] object MarkText {
 

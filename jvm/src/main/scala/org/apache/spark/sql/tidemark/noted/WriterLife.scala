@@ -2,7 +2,7 @@ package org.apache.spark.sql.tidemark.noted
 
 import io.tidemark.core.noted.{Mark, MarkId, Position}
 
-/** One life of a writer of marks, in a folder or a topic. The order of its steps is that of `docs/noted-time/writers.md`, "What
+/** One life of a writer of marks, in a folder or a topic. The order of its steps is that of `docs/noted-time/format.md`, "What
   * a writer does". Each method but `close` may throw a `java.io.IOException`.
   */
 private[noted] trait WriterLife {

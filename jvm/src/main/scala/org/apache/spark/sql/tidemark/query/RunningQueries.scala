@@ -19,9 +19,9 @@ private[tidemark] object RunningQueries {
   private val running = new ConcurrentHashMap[UUID, Takeover]
 
   // A report is often asked for just after a query has stopped.
-  private val RemembersEnded = 100
+  val MostEnded = 100
   private final class Remembered[A] extends java.util.LinkedHashMap[UUID, A] {
-    override def removeEldestEntry(eldest: java.util.Map.Entry[UUID, A]): Boolean = size() > RemembersEnded
+    override def removeEldestEntry(eldest: java.util.Map.Entry[UUID, A]): Boolean = size() > MostEnded
   }
   private val ended = new Remembered[RunReport]
 

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.tidemark.report
 
+import java.util.UUID
+
 import io.tidemark.TidemarkError
 import io.tidemark.core.{ColumnId, Input, OperatorId, OriginName, Side, Watermark}
 import io.tidemark.core.memory.{OriginState, ReasonText, WatermarkEntry}
@@ -20,6 +22,7 @@ import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.exec.calls.CallMetricsExec
 import org.apache.spark.sql.tidemark.marks.OutputMarks
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
+import org.apache.spark.sql.tidemark.query.RunningQueries
 import org.apache.spark.sql.tidemark.status.{QueryView, Reason}
 
 /** What `tidemark.report(query)` shows, as plain data: each operator with its columns' watermarks, and what holds them.
@@ -44,6 +47,20 @@ private[tidemark] object Report {
     val why = reason(Reason.of(view, System.currentTimeMillis()).text(new Words(view.zone)))
     Json.text(obj(Seq("query" -> query, "zone" -> view.zone.getId, "why" -> why, "engine" -> engine) ++ fields: _*))
   }
+
+  /** Of a query that is none of this application, or that ended long ago. */
+  def unknown(id: UUID): String = Json.text(obj(Seq(
+    "query" -> obj("id" -> id.toString, "runId" -> null, "name" -> null),
+    "why" -> obj(
+      "code" -> "UNKNOWN_QUERY",
+      "sentence" ->
+        ("This application has no report of the query. It keeps those of the last " +
+          s"${RunningQueries.MostEnded} queries that have ended."),
+      "fix" -> null,
+      "held_by" -> null,
+      "is_trouble" -> false),
+    "engine" -> "spark",
+    "reason" -> "there is no report of the query in this application") ++ nothing(Nil): _*))
 
   /** Of a query without a watermark: the orders of its operators and its calls. */
   private def without(query: QueryView.NoWatermark, findings: Seq[Finding]): Seq[(String, Any)] = {

@@ -33,16 +33,18 @@ private[tidemark] final class FilesRead(
   // All batches of the sink up to this one have been read.
   private var lastRead = -1L
 
-  // Names that marks wait for, for reports: the newest ones. Each has what may be wrong with it; empty if nothing is.
-  @volatile private var unread = Map.empty[String, String]
+  // Names that marks wait for, for reports: the newest ones.
+  @volatile private var unread = Map.empty[String, Unread]
 
-  val position: Position = new Position(base, looksRead, hasReadSinkBatch, isDrained, name => unread.get(name))
+  val position: Position =
+    new Position(base, looksRead, hasReadSinkBatch, isDrained, name => unread.get(name).map(_.why))
 
   private def looksRead(name: String): Boolean = {
     val why = whyUnread(name)
     why match {
       case None => if (unread.contains(name)) unread -= name
-      case Some(text) => unread = (if (unread.size < MostUnread) unread else Map.empty[String, String]) + (name -> text)
+      case Some(found) => unread = (if (unread.size < MostUnread) unread else Map.empty[String, Unread]) +
+          (name -> found)
     }
     why.isEmpty
   }
@@ -51,23 +53,24 @@ private[tidemark] final class FilesRead(
     * wrong, and then nothing says which rows are meant.
     * @param name relative to the path that the source reads
     */
-  private def whyUnread(name: String): Option[String] = {
+  private def whyUnread(name: String): Option[Unread] = {
     val uri = base.toUri
     def path(authority: String) = new Path(uri.getScheme, authority, s"${uri.getPath}/$name")
     // A listing of local files has paths that begin with `file:///`, which Spark takes for others than `file:/`.
     def paths = Seq(path(uri.getAuthority)) ++ Option.when(uri.getAuthority == null)(path(""))
     val parts = name.split('/')
     // A file that the source knows is never new. Of any other, its age decides whether the source still reads it.
-    if (parts.contains("..")) Some("which is outside the path that is read")
+    if (parts.contains("..")) Some(new Unread("which is outside the path that is read"))
     else if (paths.exists(!isNew(_, Long.MaxValue))) None
     else
       try {
         val status = fs.getFileStatus(paths.head)
         if (paths.exists(!isNew(_, status.getModificationTime))) None
-        else if (status.isDirectory) Some("which is a folder")
-        else if (parts.exists(HadoopFSUtils.shouldFilterOutPathName(_))) Some("whose name the source passes over")
-        else Some("")
-      } catch { case _: FileNotFoundException => Some(above(name).getOrElse("which does not exist")) }
+        else if (status.isDirectory) Some(new Unread("which is a folder"))
+        else if (parts.exists(HadoopFSUtils.shouldFilterOutPathName(_)))
+          Some(new Unread("whose name the source passes over"))
+        else Some(new Unread(""))
+      } catch { case _: FileNotFoundException => Some(new Unread(above(name).getOrElse("which does not exist"))) }
   }
 
   /** Where a file is that the query cannot find: it may read a folder of what the names are relative to. */
@@ -103,6 +106,13 @@ private[tidemark] final class FilesRead(
 }
 
 private[tidemark] object FilesRead {
+
+  /** A name that a mark waits for. Only a report asks what may be wrong with it, for which some folders are looked at.
+    * @param found empty if nothing is wrong
+    */
+  private final class Unread(found: => String) {
+    lazy val why: String = found
+  }
 
   private val MostUnread = 1000
 

@@ -4,9 +4,9 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.core.{JsonFactoryBuilder, JsonProcessingException, StreamReadConstraints}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import com.fasterxml.jackson.databind.node.MissingNode
+import com.fasterxml.jackson.databind.node.{MissingNode, ObjectNode}
 
-/** An object of a report. What is absent, or of another kind than expected, counts as nothing: a report may be an older one. */
+/** An object of a report. What is absent, or of another kind than expected, counts as nothing: a user may pass a report. */
 private[view] final class Fields(node: JsonNode) {
   def has(name: String): Boolean = node.hasNonNull(name)
 
@@ -14,6 +14,15 @@ private[view] final class Fields(node: JsonNode) {
     Option(node.get(name)).filter(_.isValueNode).filterNot(_.isNull).map(_.asText)
 
   def long(name: String): Option[Long] = Option(node.get(name)).flatMap(Fields.number)
+
+  def double(name: String): Option[Double] = Option(node.get(name)).filter(_.isNumber).map(_.asDouble)
+
+  /** A number of things, which is 0 if it is not said. */
+  def count(name: String): Long = long(name).getOrElse(0L)
+
+  /** The fields that are numbers, by name. */
+  def counts: Seq[(String, Long)] =
+    node.properties.asScala.toSeq.flatMap(field => Fields.number(field.getValue).map(field.getKey -> _))
 
   def flag(name: String): Boolean = Option(node.get(name)).exists(_.asBoolean)
 
@@ -44,12 +53,31 @@ private[view] object Fields {
   }
 
   /** @throws java.lang.IllegalArgumentException if the text is no JSON object */
-  def read(json: String): Fields = {
+  def read(json: String): Fields = new Fields(parsed(json))
+
+  /** A report with what is made of it: `text` and `html`, and `watermark` as text in each input. */
+  def rendered(json: String)(
+      text: Fields => String,
+      html: Fields => String,
+      watermark: Fields => Fields => String): String = {
+    val node = parsed(json)
+    val report = new Fields(node)
+    val (inText, inHtml, ofInput) = (text(report), html(report), watermark(report))
+    node.path("inputs").elements.asScala.foreach {
+      case input: ObjectNode => input.put("watermark", ofInput(new Fields(input)))
+      case _ =>
+    }
+    mapper.writeValueAsString(node.put("text", inText).put("html", inHtml))
+  }
+
+  private def parsed(json: String): ObjectNode = {
     val node =
       try Option(mapper.readTree(json)).getOrElse(MissingNode.getInstance)
       catch { case e: JsonProcessingException => throw new IllegalArgumentException(e.getOriginalMessage, e) }
-    if (!node.isObject) throw new IllegalArgumentException("it is no JSON object")
-    new Fields(node)
+    node match {
+      case report: ObjectNode => report
+      case _ => throw new IllegalArgumentException("it is not a JSON object")
+    }
   }
 
   private def number(node: JsonNode): Option[Long] = Option.when(node.isNumber && node.canConvertToLong)(node.asLong)

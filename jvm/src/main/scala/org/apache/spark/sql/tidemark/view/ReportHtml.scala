@@ -11,10 +11,12 @@ private[tidemark] object ReportHtml {
   private val MostHints = 10
   private val MostStrips = 4
 
-  /** @param json what `tidemark_report` returns, of this engine or of an older one
+  /** @param json what `tidemark_report` returns
     * @throws java.lang.IllegalArgumentException if that is no JSON object
     */
-  def fragment(json: String): String = Xhtml.toXhtml(markup(json))
+  def fragment(json: String): String = fragment(Fields.read(json))
+
+  private[view] def fragment(report: Fields): String = Xhtml.toXhtml(page(report))
 
   /** The same for a page that is made of nodes. */
   def markup(json: String): Elem = page(Fields.read(json))
@@ -69,8 +71,7 @@ private[tidemark] object ReportHtml {
   }
 
   private def hints(report: Fields): NodeSeq = {
-    // An older engine called them notes.
-    val all = report.list(if (report.has("hints")) "hints" else "notes").flatMap(_.text("message"))
+    val all = report.list("hints").flatMap(_.text("message"))
     val more = all.size - MostHints
     val items = all.take(MostHints).map(hint => <li>{Say.sentence(hint)}</li>) ++
       Option.when(more > 0)(<li>{s"${Say.counted(more.toLong, "hint")} more."}</li>)
@@ -96,7 +97,7 @@ private[tidemark] object ReportHtml {
 
   private def noHistory(report: Fields): String =
     if (report.has("history")) "No batch has ended yet in this run, so there is no history to draw."
-    else "This report has no history: the setting spark.tidemark.history is off, or it is one of an older engine."
+    else "This report has no history: the setting spark.tidemark.history is off."
 
   private def strips(report: Fields, say: Say): NodeSeq = {
     val split = report.list("inputs").filter(Inputs.isSplit)

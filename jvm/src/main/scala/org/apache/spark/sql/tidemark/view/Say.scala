@@ -16,6 +16,9 @@ private[view] final class Say(zone: ZoneId) {
   /** A time in full, or `undefined`. */
   def time(millis: Option[Long]): String = millis.fold("undefined")(words.at)
 
+  /** The name of a split, which may be anything, in quotes. */
+  def quoted(text: String): String = words.name(text)
+
   /** A time beside an axis, as exactly as its ticks need.
     * @param step from one tick to the next, in ms
     * @param span of the whole axis, in ms
@@ -52,6 +55,18 @@ private[view] object Say {
 
   /** A name, such as that of an input or a split. */
   def name(text: String): String = Words.legible(text, 60)
+
+  /** An event-time column by its name, and by the key of its input where that is another. */
+  def label(key: Option[String], column: Option[String]): String = (key, column) match {
+    case (Some(key), Some(column)) if key != column => s"${name(column)} [${name(key)}]"
+    case _ => name(column.orElse(key).getOrElse("?"))
+  }
+
+  /** A heading and the lines below it; nothing if there are none. */
+  def titled(title: String, lines: Seq[String]): Seq[String] = if (lines.isEmpty) Nil else title +: lines
+
+  /** A line in which everything that does not print is escaped. */
+  def printable(line: String): String = Words.legible(line, Int.MaxValue)
 
   /** A name where there is little room. */
   def brief(text: String): String = Words.legible(text, 22)

@@ -10,11 +10,7 @@ private[view] final class SplitStrip(origin: Fields, say: Say) {
   private val all = origin.at("splits")
   private val isNoted = Inputs.isNoted(origin)
   private val kind = s"${Inputs.noun(origin)}s"
-  // An older engine names five of them.
-  private val splits = {
-    val furthest = all.list("furthest")
-    (if (furthest.nonEmpty) furthest else all.list("worst")).take(MostSplits)
-  }
+  private val splits = all.list("furthest").take(MostSplits)
   private val most = math.max(1L, splits.flatMap(_.long("behind_ms")).maxOption.getOrElse(0L))
 
   def drawing: Option[Drawing] = Option.when(splits.nonEmpty) {

@@ -18,7 +18,7 @@ class MarkTextSuite extends AnyFunSuite {
   import MarkLines._
 
   private val file = MarkFileName.parse("gateway-7.1795404000000.0.marks").get
-  private val page = Files.readString(root.resolve("docs/noted-time/writers.md"))
+  private val page = Files.readString(root.resolve("docs/noted-time/format.md"))
   private val example = page.linesIterator.map(_.trim).find(_.startsWith("6551a15c ")).get
 
   private def read(line: Array[Byte], file: MarkFileName = file): Either[String, Mark] =

@@ -143,8 +143,11 @@ class AroundQueriesSuite extends TwoStreams {
       Execute { query =>
         for (id <- Seq(query.id, query.runId))
           assert(report(id.toString).contains(s""""max_event_time_ms":${millis("10:00")}"""))
+        val read = io.tidemark.functions.report(query)
+        assert(read.toString.contains("largest event time 2024-") && read.json === report(query.runId.toString))
       })
-    assert(report("00000000-0000-0000-0000-000000000000") === null)
+    val unknown = report("00000000-0000-0000-0000-000000000000")
+    assert(unknown.contains("UNKNOWN_QUERY") && unknown.contains("the last 100 queries that have ended"))
     assert(report("no id at all") === null)
   }
 }
