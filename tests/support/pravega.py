@@ -98,7 +98,7 @@ class PravegaWindows:
 
 
 class TimedStream(StreamMarks):
-    """Writers with Pravega's timeout: one that stays behind is dropped after it. Tidemark asks the log instead."""
+    """Writers with Pravega's timeout: a writer that stays behind is dropped after it. Tidemark asks the log instead."""
 
     def __init__(self, cut: Any, timeout_millis: int | None, previous: Aggregate | None = None):
         super().__init__(cut, previous)
