@@ -150,4 +150,4 @@ def test_configure_refuses_a_package_without_jars(
     monkeypatch.setattr(jars, "jar_directory", lambda: tmp_path)
     with pytest.raises(TidemarkError) as caught:
         configured()
-    assert caught.value.code == "JAR_MISSING"
+    assert caught.value.code == "PACKAGE_JAR_MISSING"

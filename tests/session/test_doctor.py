@@ -72,4 +72,4 @@ def test_the_doctor_reports_a_jar_from_another_release(
 ) -> None:
     minor = ".".join(spark.version.split(".")[:2])
     monkeypatch.setattr("tidemark._bridge.tidemark_version", lambda _: f"9.9.9 spark-{minor}")
-    assert [p.code for p in tidemark.doctor(spark).problems] == ["JAR_MISSING"]
+    assert [p.code for p in tidemark.doctor(spark).problems] == ["JAR_VERSION_MISMATCH"]

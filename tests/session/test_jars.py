@@ -38,14 +38,14 @@ def test_jar_path_uses_the_pyspark_version_by_default(
     assert tidemark.jars.jar_path() == str(folder / name("4.2"))
 
 
-def test_jar_path_raises_jar_missing_without_any_jar(folder: Path) -> None:
-    with raising("JAR_MISSING", available="none"):
+def test_jar_path_says_that_the_package_has_no_jar(folder: Path) -> None:
+    with raising("PACKAGE_JAR_MISSING", available="none"):
         tidemark.jars.jar_path("4.3")
 
 
-def test_jar_path_raises_jar_missing_for_a_jar_from_another_release(folder: Path) -> None:
+def test_jar_path_says_that_the_package_has_the_jar_of_another_release(folder: Path) -> None:
     (folder / name("4.3", "0.0.9")).touch()
-    with raising("JAR_MISSING", available=name("4.3", "0.0.9")):
+    with raising("PACKAGE_JAR_MISSING", available=name("4.3", "0.0.9")):
         tidemark.jars.jar_path("4.3")
 
 
@@ -54,7 +54,7 @@ def test_jar_path_raises_a_version_mismatch_with_jars_for_other_spark_versions_o
 ) -> None:
     (folder / name("4.2")).touch()
     (folder / name("4.3")).touch()
-    with raising("SPARK_VERSION_MISMATCH", running="5.0", available="4.2, 4.3"):
+    with raising("SPARK_NOT_SUPPORTED", running="5.0", available="4.2, 4.3"):
         tidemark.jars.jar_path("5.0.0")
 
 

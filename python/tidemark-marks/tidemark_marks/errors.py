@@ -48,7 +48,7 @@ def invalid_option(
     option: str,
     value: object,
     allowed: str | Sequence[str],
-    fix: str = "giving that, or by leaving it out",
+    fix: str = "",
 ) -> TidemarkError:
     """The error for an argument, or an option, that is not what it must be: `INVALID_OPTION`.
 
@@ -56,14 +56,14 @@ def invalid_option(
         option: Its name, as the user gives it.
         value: What was given.
         allowed: What it must be, as it continues after "it must be", or all values that it may have.
-        fix: What to do, as it continues after "Fix this by".
+        fix: What to do, as it continues after "Fix this by"; by default, giving what it must be.
     """
     values = [allowed] if isinstance(allowed, str) else [f"'{value}'" for value in allowed]
     one_of = " or ".join(filter(None, (", ".join(values[:-1]), values[-1])))
     return TidemarkError(
         "INVALID_OPTION",
         f"{option} is {value!r}, but it must be {one_of}",
-        fix,
+        fix or f"giving {one_of}",
         option=option,
         value=value,
         allowed=allowed if isinstance(allowed, str) else ", ".join(allowed),

@@ -30,7 +30,10 @@ def result_type(df: DataFrame, returns: object) -> tuple[DataType, pa.DataType]:
     allowed = 'a type that Python functions may return, such as "name STRING, tier INT"'
     if isinstance(returns, str) and _bridge.forbids_analysis(df.sparkSession):
         raise invalid_option(
-            "returns", returns, "a DataType such as StringType(): no text can be read in a pipeline"
+            "returns",
+            returns,
+            "a DataType, because Spark reads no text in a pipeline",
+            "giving a DataType, such as StringType()",
         )
     try:
         kind = DataType.fromDDL(returns) if isinstance(returns, str) else returns

@@ -50,7 +50,10 @@ def as_texts(df: DataFrame, columns: list[Column]) -> tuple[list[Column], list[p
         text = as_text(column, field.dataType)
         if text is None:
             raise invalid_option(
-                "inputs", field.name, "no struct, array or map before Spark 4.1: give its parts"
+                "inputs",
+                field.name,
+                "a simple type before Spark 4.1, not a struct, array or map",
+                "giving its parts",
             )
         texts.append(text)
         kinds.append(_bridge.arrow_type(field.dataType))

@@ -36,7 +36,10 @@ def read(source: Source, rows: DeltaRange) -> DataFrame:
     for name in IGNORE:
         if str(source.spark.conf.get(f"spark.sql.files.{name}")).lower() == "true":
             raise invalid_option(
-                f"spark.sql.files.{name}", "true", "false, so that no row is missing"
+                f"spark.sql.files.{name}",
+                "true",
+                "false, so that no row is missing",
+                "setting it to false",
             )
     table_id, properties = _bridge.delta_detail(source.spark, folder)
     if table_id != rows.table_id:

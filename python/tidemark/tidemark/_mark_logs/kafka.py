@@ -41,9 +41,7 @@ def subscribed(options: Mapping[str, object]) -> tuple[str, ...]:
     given = str(lower(options).get("subscribe") or "")
     topics = tuple(topic.strip() for topic in given.split(",") if topic.strip())
     if not topics:
-        raise invalid_option(
-            "subscribe", given, "the topics to read, such as 'orders'", "giving that"
-        )
+        raise invalid_option("subscribe", given, "the topics to read, such as 'orders'")
     return topics
 
 

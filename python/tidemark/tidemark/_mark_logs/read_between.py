@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _log = logging.getLogger("tidemark")
-_GIVE = "giving that"
 
 Options: TypeAlias = Mapping[str, str | bool | int | float]
 
@@ -123,13 +122,23 @@ def read_between(
     if by != "event_time":
         raise invalid_option("by", by, '"position" or "event_time"')
     if not isinstance(marks, Marks):
-        raise invalid_option("marks", marks, 'the stream\'s Marks where by is "event_time"', _GIVE)
+        raise invalid_option(
+            "marks",
+            marks,
+            'the stream\'s Marks where by is "event_time"',
+            "giving marks=Marks(...)",
+        )
     if time is None:
-        raise invalid_option("time", time, 'the event-time column where by is "event_time"', _GIVE)
+        raise invalid_option(
+            "time",
+            time,
+            'the event-time column where by is "event_time"',
+            "giving time=, a column's name",
+        )
     first = None if start is None else micros(start, "start")
     last = micros(end, "end")
     if first is not None and last < first:
-        raise invalid_option("end", end, "start or later", _GIVE)
+        raise invalid_option("end", end, "start or later")
     found, unknown = range_between(marks, first, last, topics)
     if first is not None and unknown:
         _log.warning(

@@ -40,14 +40,20 @@ class Source:
         for name, value in self.options.items():
             if name.lower() in reserved:
                 raise invalid_option(
-                    name, value, "left out: read_between sets it, or the argument path does"
+                    name,
+                    value,
+                    "left out: read_between sets it, or the argument path does",
+                    "leaving it out",
                 )
         for name in ("failOnDataLoss", *IGNORE):
             safe = "true" if name == "failOnDataLoss" else "false"
             given = lower(self.options).get(name.lower())
             if given is not None and str(given).lower() != safe:
                 raise invalid_option(
-                    name, given, f"{safe}, or left out, so that no row is missing in silence"
+                    name,
+                    given,
+                    f"{safe}, or left out, so that no row is missing in silence",
+                    f"giving {safe}, or by leaving it out",
                 )
         reader = self.spark.read.format(self.format)
         return reader.options(**self.options)
@@ -55,7 +61,7 @@ class Source:
     def folder(self) -> str:
         if self.path is None or not os.fspath(self.path):
             raise invalid_option(
-                "path", self.path, "the folder of the files, or of the Delta table", "giving that"
+                "path", self.path, "the folder of the files, or of the Delta table"
             )
         return os.fspath(self.path)
 

@@ -80,7 +80,7 @@ def other_release(version: str) -> TidemarkError | None:
     if jar == __version__:
         return None
     return TidemarkError(
-        "JAR_MISSING",
+        "JAR_VERSION_MISMATCH",
         f"The session runs the jar of Tidemark {jar}, but this package is {__version__}",
         "giving Spark the jar that tidemark.jars.jar_path() names",
         jarVersion=jar,

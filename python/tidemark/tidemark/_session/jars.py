@@ -47,8 +47,8 @@ def jar_path(spark_version: str | None = None) -> str:
         The absolute path of the jar.
 
     Raises:
-        TidemarkError: `SPARK_VERSION_MISMATCH` if there are jars but none for this Spark minor,
-            `JAR_MISSING` if the package contains no jar, or one of another release.
+        TidemarkError: `SPARK_NOT_SUPPORTED` if there are jars but none for this Spark minor,
+            `PACKAGE_JAR_MISSING` if the package contains no jar, or one of another release.
     """
     minor = minor_of(spark_version or _bridge.pyspark_version())
     jar = jar_directory() / f"tidemark-spark-{minor}_2.13-{__version__}.jar"
@@ -58,7 +58,7 @@ def jar_path(spark_version: str | None = None) -> str:
     minors = sorted({found for name in present if (found := jar_minor(name))})
     if minors and minor not in minors:
         raise TidemarkError(
-            "SPARK_VERSION_MISMATCH",
+            "SPARK_NOT_SUPPORTED",
             f"Tidemark {__version__} has no jar for Spark {minor}, only for {', '.join(minors)}",
             f"installing pyspark {minors[-1]} or a Tidemark that supports Spark {minor}",
             packageVersion=__version__,
@@ -66,7 +66,7 @@ def jar_path(spark_version: str | None = None) -> str:
             available=", ".join(minors),
         )
     raise TidemarkError(
-        "JAR_MISSING",
+        "PACKAGE_JAR_MISSING",
         f"The package has no jar {jar.name} in {jar.parent} (there: {', '.join(present) or 'none'})",
         "installing the wheel, or by running `make package` in a source tree",
         jar=jar.name,

@@ -96,7 +96,12 @@ def in_order(
     # On Connect a filter answers with the columns of its input, and a selection asks the server.
     if len(ordered.select("*").columns) != len(df.columns):
         # Spark has added it as a column, and has left out rows that are in no window.
-        raise invalid_option("by", by, "no window that is computed there: add it as a column first")
+        raise invalid_option(
+            "by",
+            by,
+            "columns and expressions, but not a window that is computed there",
+            "adding the window as a column first",
+        )
     return ordered
 
 
