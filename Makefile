@@ -271,11 +271,12 @@ docs-site: $(DOCS_READY) ## The documentation as a site with search, in target/s
 ##@ Quality
 
 .PHONY: lint
-lint: docs-site ## Check formatting, compiler warnings, ruff and mypy, phrases, and the links of the documentation
+lint: docs-site ## Check formatting, compiler warnings, ruff, mypy, walls, phrases, and the links of the documentation
 	$(SBT) lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy python/tidemark/tidemark python/tidemark-marks/tidemark_marks
+	PYTHONPATH=$(PACKAGES) $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python build/phrases.py
 
 .PHONY: format

@@ -70,11 +70,6 @@ def test_mark_logs_need_no_other_package() -> None:
     assert {name for name in imported(MARKS) if name.split(".")[0] not in allowed} == set()
 
 
-def test_tidemark_uses_only_what_mark_logs_offer_it() -> None:
-    used = {name for name in imported(PACKAGE) if name.split(".")[0] == "tidemark_marks"}
-    assert used == {"tidemark_marks", "tidemark_marks.errors", "tidemark_marks.shared"}
-
-
 def test_asynchronous_calls_use_little_of_the_rest() -> None:
     found = {name for name in imported(PACKAGE, "_calls") if name.startswith("tidemark.")}
     rest = {name for name in found if not name.startswith("tidemark._calls")}

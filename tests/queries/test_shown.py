@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemark._queries.shown import InWords, name_of
+from tidemark._shown import InWords, name_of
 from tidemark.results import Diagnosis, Explanation, Finding, Plot
 
 SCRIPT = "<script>alert(1)</script>"

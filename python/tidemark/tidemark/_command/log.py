@@ -13,9 +13,9 @@ from typing import Any
 from urllib.parse import quote
 
 from tidemark import _bridge
-from tidemark._queries.shown import name_of, reason
 from tidemark._session.jars import jar_path
 from tidemark._session.settings import SUBMIT_ARGS
+from tidemark._shown import name_of, reason
 
 _MAIN = "org.apache.spark.sql.tidemark.report.PrintLog"
 _ROW, _FAILURE = "tidemark-row ", "tidemark-error "

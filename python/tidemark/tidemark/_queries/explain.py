@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError, invalid_option
-from tidemark._queries.shown import InWords
 from tidemark._session.active import require_extension
+from tidemark._shown import InWords
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -117,7 +117,7 @@ def explain(
     if not getattr(df, "isStreaming", False):
         raise TidemarkError(
             "NOT_STREAMING",
-            f"{df!r} is no streaming DataFrame, so no watermark is used in it",
+            f"{df!r} is not a streaming DataFrame, so no watermark is used in it",
             "passing what readStream reads, or what is made of it",
             view=df,
         )

@@ -65,7 +65,7 @@ def checkpoint_path(checkpoint: object) -> str:
     """Where a checkpoint is, as the engine takes it.
 
     Raises:
-        TidemarkError: `NO_LOG` for what is no location.
+        TidemarkError: `NO_LOG` for what is not a location.
     """
     path = path_text(checkpoint)
     if path is not None:

@@ -89,7 +89,7 @@ def offsets_at(
             in the session, as for `with_watermark`.
         IllegalArgumentException: From Spark, with a code in it (`error_code` reads it): `NO_CUT` if
             the log does not cover the time, with what it has; `NO_LOG` if there is no log;
-            `WRONG_ARGUMENTS` if `time` is no time or `edge` is neither of the two.
+            `WRONG_ARGUMENTS` if `time` is not a time or `edge` is neither of the two.
 
     Example:
         >>> [orders] = tidemark.offsets_at(  # doctest: +SKIP

@@ -13,7 +13,7 @@ from tidemark import _bridge
 from tidemark._errors import invalid_option
 from tidemark._queries.log import newest_reason, watermark_log
 from tidemark._queries.report import report
-from tidemark._queries.shown import in_words, name_of, reason, within_a_page
+from tidemark._shown import in_words, name_of, reason, within_a_page
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ from uuid import UUID
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
 from tidemark._queries.report_data import ReportData
-from tidemark._queries.shown import InWords
 from tidemark._session.active import require_extension
+from tidemark._shown import InWords
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

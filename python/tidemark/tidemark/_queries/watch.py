@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tidemark._errors import invalid_option
 from tidemark._queries.report import Report, report
 from tidemark._queries.report_data import ReportData
-from tidemark._queries.shown import name_of
+from tidemark._shown import name_of
 from tidemark_marks.shared import printable
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _printing() -> Callable[[Report], None]:
 
 
 def _line(data: ReportData) -> tuple[str, ...]:
-    """The batch, which alone is no news; each watermark; the sentence; and what to do."""
+    """The batch, which alone is not news; each watermark; the sentence; and what to do."""
     batch = data.get("batch")
     why = data["why"]
     watermarks = [f"{name_of(origin['key'])} {origin['watermark']}" for origin in data["inputs"]]

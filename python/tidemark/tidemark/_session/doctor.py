@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from tidemark import _bridge
 from tidemark._errors import TidemarkError
-from tidemark._queries.shown import InWords
 from tidemark._session import active, java, settings
 from tidemark._session.jars import EXTENSION, jar_path
+from tidemark._shown import InWords
 from tidemark._version import __version__
 from tidemark_marks.shared import printable
 
