@@ -32,7 +32,7 @@ def fast_folder(prefix: str) -> Iterator[Path]:
     shared = Path("/dev/shm")
     roomy = shared.is_dir() and os.access(shared, os.W_OK) and disk_usage(shared).free > 1 << 30
     where = shared if roomy else None
-    # A Spark that is being ended may still write: what it leaves is no reason to fail.
+    # A Spark that is being ended may still write: what it leaves is not a reason to fail.
     with (
         clean_end(),
         TemporaryDirectory(prefix=prefix, dir=where, ignore_cleanup_errors=True) as it,

@@ -236,7 +236,7 @@ def test_cuts_and_times_are_not_mixed(noted: tuple[Lake, Cut]) -> None:
     assert refused(lambda: lake.times("09:00", "10:01")).code == "NO_CUT"
 
 
-def test_a_time_column_that_is_no_timestamp_is_refused(noted: tuple[Lake, Cut]) -> None:
+def test_a_time_column_that_is_not_a_timestamp_is_refused(noted: tuple[Lake, Cut]) -> None:
     lake, _ = noted
     for column, code in [
         ("nope", "UNKNOWN_COLUMN"), ("id", "COLUMN_NOT_TIMESTAMP"),

@@ -459,7 +459,7 @@ def test_a_default_that_fails_itself_ends_the_task() -> None:
     assert "TypeError" in str(failure)
 
 
-def test_many_calls_that_fail_at_once_are_no_recursion() -> None:
+def test_many_calls_that_fail_at_once_are_not_recursion() -> None:
     def raising(row: Row) -> Future[Any]:
         raise ValueError(row.inputs)
 

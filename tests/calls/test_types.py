@@ -247,20 +247,20 @@ class Pairs(Mapping[Any, Any]):
 @pytest.mark.parametrize(
     ("value", "kind", "reason"),
     [
-        (1.9, T.DayTimeIntervalType(), "float is no timedelta"),
-        (1, T.DayTimeIntervalType(), "int is no timedelta"),
+        (1.9, T.DayTimeIntervalType(), "float is not a timedelta"),
+        (1, T.DayTimeIntervalType(), "int is not a timedelta"),
         (pd.Timedelta(1500, "ns"), T.DayTimeIntervalType(), "has nanoseconds"),
         (pd.Timestamp("2024-01-01T00:00:00.000000001"), T.TimestampNTZType(), "has nanoseconds"),
         (pd.Timestamp("2024-01-01T00:00:00.000000001Z"), T.TimestampType(), "has nanoseconds"),
         (pd.NaT, T.TimestampType(), "NaT"),
         (timedelta.max, T.DayTimeIntervalType(), "too large"),
-        (timedelta(days=1, hours=1), T.DayTimeIntervalType(DAYS, DAYS), "no whole number of days"),
-        (timedelta(minutes=1), T.DayTimeIntervalType(DAYS, HOURS), "no whole number of hours"),
-        (timedelta(seconds=1), T.DayTimeIntervalType(HOURS, MINUTES), "no whole number of minutes"),
-        ([timedelta(1, 1)], T.ArrayType(T.DayTimeIntervalType(DAYS)), "no whole number of days"),
-        (VALUES["variant as bytes"], T.VariantType(), "dict is no VariantVal"),
-        ((b"\x0c\x01", b"\x01\x00\x00"), T.VariantType(), "tuple is no VariantVal"),
-        (T.VariantVal("a", b"b"), T.VariantType(), "are no bytes"),  # type: ignore[arg-type]
+        (timedelta(days=1, hours=1), T.DayTimeIntervalType(DAYS, DAYS), "not a whole number of days"),
+        (timedelta(minutes=1), T.DayTimeIntervalType(DAYS, HOURS), "not a whole number of hours"),
+        (timedelta(seconds=1), T.DayTimeIntervalType(HOURS, MINUTES), "not a whole number of minutes"),
+        ([timedelta(1, 1)], T.ArrayType(T.DayTimeIntervalType(DAYS)), "not a whole number of days"),
+        (VALUES["variant as bytes"], T.VariantType(), "dict is not of type VariantVal"),
+        ((b"\x0c\x01", b"\x01\x00\x00"), T.VariantType(), "tuple is not of type VariantVal"),
+        (T.VariantVal("a", b"b"), T.VariantType(), "are not bytes"),  # type: ignore[arg-type]
         (np.longdouble("1e300"), T.FloatType(), "too large"),
         (np.longdouble("1e4000"), T.DoubleType(), "too large"),
         (np.float64(1e300), T.FloatType(), "too large"),
@@ -297,7 +297,7 @@ def test_intervals_of_each_kind_keep_their_length() -> None:
             assert there_and_back(value, T.DayTimeIntervalType(DAYS, last)) == value
 
 
-def test_types_without_values_in_python_are_no_type_of_results() -> None:
+def test_types_without_values_in_python_are_not_types_of_results() -> None:
     twice = T.StructType().add("a", T.LongType()).add("a", T.LongType())
     bad: list[T.DataType] = [T.StructType(), twice, T.ArrayType(twice)]
     if hasattr(T, "TimeType"):

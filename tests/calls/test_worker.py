@@ -368,7 +368,7 @@ def test_a_function_that_blocks_the_loop_for_a_while_is_named_once_and_has_its_r
     assert "threading.py, in wait" in error
 
 
-def test_answers_that_came_while_the_loop_stood_still_are_no_time_outs() -> None:
+def test_answers_that_came_while_the_loop_stood_still_are_not_time_outs() -> None:
     answered, both = threading.Event(), threading.Barrier(2)
 
     async def call(value: int) -> int:

@@ -54,5 +54,5 @@ def test_records_that_kafka_has_deleted_are_an_error(found: dict[str, Any]) -> N
     assert found["at earliest"] == ["10:00", "10:30", "10:31", "11:00", "11:01"]
 
 
-def test_offsets_without_records_are_no_loss(found: dict[str, Any]) -> None:
+def test_offsets_without_records_are_not_loss(found: dict[str, Any]) -> None:
     assert found["paid"] == [["1", "2"], [], [], ["4"]]

@@ -113,7 +113,7 @@ def test_a_time_behind_a_missing_mark_does_not_count(tmp_path: Path) -> None:
     assert log_at(tmp_path).waiting_for(103) == (AwaitedWriter("w", 101, 0),)
 
 
-def test_what_is_no_time_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_time_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TidemarkError) as error:
         log_at(tmp_path).waiting_for("noon")
     assert error.value.code == "INVALID_OPTION"

@@ -85,7 +85,7 @@ def test_a_new_life_does_not_hide_what_is_lost(
     assert log_at(tmp_path).window(ALL).lower_millis == passed
 
 
-def test_a_sealed_file_that_had_its_mark_is_no_loss_for_a_new_life(tmp_path: Path) -> None:
+def test_a_sealed_file_that_had_its_mark_is_not_loss_for_a_new_life(tmp_path: Path) -> None:
     put(tmp_path, DAMAGED + marks(2), DAMAGED)
     (tmp_path / "w.1.0-1.marks").write_text(marks(0, 1))
     log_at(tmp_path).writer("w").note_time(900, files=["z"])

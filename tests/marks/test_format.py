@@ -117,7 +117,7 @@ def test_a_mark_with_a_wrong_field_is_refused(changes: dict[str, object], reason
     "body",
     [b"", b"7", b"[" * 100_000, b'{"v":1', b"\xff", b"\xef\xbb\xbf{}", b'{"v":NaN}', b"{}{}"],
 )
-def test_a_line_that_is_no_object_is_refused(body: bytes) -> None:
+def test_a_line_that_is_not_an_object_is_refused(body: bytes) -> None:
     with pytest.raises(UnusableError):
         decode(body)
 

@@ -95,7 +95,7 @@ def test_a_log_of_another_kind_of_position_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("topics", ["", [], [""], None, 7, ["a", 7]])
-def test_what_is_no_topic_is_refused(tmp_path: Path, topics: Any) -> None:
+def test_what_is_not_a_topic_is_refused(tmp_path: Path, topics: Any) -> None:
     with pytest.raises(TidemarkError) as error:
         log_at(tmp_path).kafka_writer(FakeProducer(), topics, "w", admin=None)
     assert code_of(error) == "INVALID_OPTION"

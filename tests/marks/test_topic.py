@@ -204,7 +204,7 @@ def test_a_writer_has_not_ended_if_its_newest_record_cannot_be_used(topic: FakeT
     topic.put(key(), mark(v=2, e=epoch - 1))
     assert log().is_complete(9), "a later life has ended since"
     topic.put(key(), None)
-    assert log().is_complete(9), "no value is no mark"
+    assert log().is_complete(9), "no value is not a mark"
     topic.put(key(), mark(v=2, e=epoch))
     assert not log().is_complete(9)
     log().writer("w").end()

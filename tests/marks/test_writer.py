@@ -89,7 +89,7 @@ def test_a_time_is_noted_to_the_millisecond_before(tmp_path: Path, time: Time, m
 @pytest.mark.parametrize(
     "time", [1.5, True, None, 2**63, "noon", "2026-11-23T12:00", datetime(2026, 1, 1)]
 )
-def test_what_is_no_exact_time_is_refused(tmp_path: Path, time: object) -> None:
+def test_what_is_not_an_exact_time_is_refused(tmp_path: Path, time: object) -> None:
     writer = log_at(tmp_path).writer("w")
     with pytest.raises(TidemarkError) as error:
         writer.note_time(time, NumberPosition(1))  # type: ignore[arg-type]
@@ -158,7 +158,7 @@ def test_a_file_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) 
     [None, {"orders": {0: 1}}, NumberPosition(2**63), KafkaPosition({"t": {-1: 1}}), SinkBatchPosition(-1),
      KafkaPosition({"t": {0: 1.5}}), KafkaPosition([]), KafkaPosition({"t": {"0": 1}}), FilesPosition(frozenset([1]))],
 )  # fmt: skip
-def test_what_is_no_position_is_refused(tmp_path: Path, position: object) -> None:
+def test_what_is_not_a_position_is_refused(tmp_path: Path, position: object) -> None:
     log = log_at(tmp_path)
     writer = log.writer("w")
     with pytest.raises(TidemarkError) as error:

@@ -75,5 +75,5 @@ def test_a_location_without_a_log_and_a_wrong_time_are_refused(
 
 
 @pytest.mark.parametrize("arguments", [(7, "a"), ("orders", None)])
-def test_a_key_or_a_split_that_is_no_text_is_refused(arguments: tuple[Any, Any]) -> None:
+def test_a_key_or_a_split_that_is_not_text_is_refused(arguments: tuple[Any, Any]) -> None:
     assert refusal(lambda: tidemark.forget("/anywhere", *arguments))[0] == "INVALID_OPTION"

@@ -19,7 +19,7 @@ from support.streams import Stepper
 
 import tidemark
 from tidemark import _bridge
-from tidemark._queries.shown import in_words
+from tidemark._shown import in_words
 from tidemark.results import Report
 
 GOLDEN = Path(__file__).parents[2] / "jvm" / "src" / "test" / "resources" / "golden" / "reports"
@@ -75,7 +75,7 @@ def test_names_are_escaped_in_drawings_and_in_words(spark: SparkSession) -> None
         assert "\u202e" not in page
 
 
-def test_a_text_that_is_no_report_is_refused_with_a_code(spark: SparkSession) -> None:
+def test_a_text_that_is_not_a_report_is_refused_with_a_code(spark: SparkSession) -> None:
     for text in ("{", "[]"):
         with raising("NOT_A_REPORT"):
             spark.sql(f"SELECT tidemark_html('{text}')").collect()

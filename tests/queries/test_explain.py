@@ -60,7 +60,9 @@ def test_windows_of_one_input_have_the_usual_finding_and_leave_no_view(
     assert spark.catalog.listTables() == before
 
 
-def test_what_is_no_stream_or_no_output_mode_is_refused(feed: Feeds, spark: SparkSession) -> None:
+def test_what_is_not_a_stream_or_no_output_mode_is_refused(
+    feed: Feeds, spark: SparkSession
+) -> None:
     assert refusal(lambda: tidemark.explain(spark.range(1)))[0] == "NOT_STREAMING"
     mode = cast(Any, "now")
     code, text = refusal(lambda: tidemark.explain(timed(feed, "o"), output_mode=mode))

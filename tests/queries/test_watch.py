@@ -183,13 +183,13 @@ def test_ctrl_c_ends_watching_and_returns_the_last_report(
 
 
 @pytest.mark.parametrize("every", [0, -1, float("nan"), float("inf"), True, "2 seconds", None])
-def test_an_interval_that_is_no_number_of_seconds_is_refused(query: Query, every: Any) -> None:
+def test_an_interval_that_is_not_a_number_of_seconds_is_refused(query: Query, every: Any) -> None:
     with pytest.raises(TidemarkError) as caught:
         tidemark.watch(query, every=every)  # type: ignore[arg-type]
     assert caught.value.code == "INVALID_OPTION"
     assert query.asked == 0
 
 
-def test_an_end_that_is_no_function_is_refused(query: Query) -> None:
+def test_an_end_that_is_not_a_function_is_refused(query: Query) -> None:
     with raising("INVALID_OPTION", option="until", value=3):
         tidemark.watch(query, until=3)  # type: ignore[arg-type]

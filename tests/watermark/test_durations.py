@@ -37,7 +37,7 @@ def test_a_timedelta_becomes_an_interval(value: timedelta, text: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", " ", timedelta(microseconds=-1), 60, None])
-def test_what_is_no_length_is_refused_before_the_engine_reads_it(value: object) -> None:
+def test_what_is_not_a_length_is_refused_before_the_engine_reads_it(value: object) -> None:
     with pytest.raises(TidemarkError) as caught:
         length_text("idle_after", value)
     assert caught.value.code == "INVALID_OPTION"

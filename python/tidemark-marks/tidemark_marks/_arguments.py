@@ -10,7 +10,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def path_text(location: object) -> str | None:
-    """A location as text; None for what is no location.
+    """A location as text; None for what is not a location.
 
     Args:
         location: Text that is not blank, or a path.

@@ -113,7 +113,7 @@ class Marks:
         idle_after: A writer is left out if it has said nothing for so long while others have. By
             default none is. (Pravega's `timestampAggregationTimeout`.)
         max_ahead: A time further ahead of the clock is not believed until its time has come, so
-            that one mark dated 2100 does not make all rows late. None for times that are no clock
+            that one mark dated 2100 does not make all rows late. None for times that are not clock
             times: then writers may note any whole number of 64 bits, else only what a timestamp of
             Spark can hold.
         clock: The present, in ms since the epoch. If it is given, writers and readers are taken to
@@ -356,7 +356,7 @@ class Marks:
             time: The time.
 
         Raises:
-            TidemarkError: As `watermark`; `INVALID_OPTION` for what is no time.
+            TidemarkError: As `watermark`; `INVALID_OPTION` for what is not a time.
         """
         millis = millis_from(time)
         watermark = self.watermark()
@@ -419,7 +419,7 @@ class Marks:
 
         Raises:
             TidemarkError: `NO_CUT` if a writer has not come so far, or no writer has noted a time;
-                `MARK_POSITION_MISMATCH`; `INVALID_OPTION` for what is no time; `MARK_LOG_NOT_READ`.
+                `MARK_POSITION_MISMATCH`; `INVALID_OPTION` for what is not a time; `MARK_LOG_NOT_READ`.
         """
         millis = millis_from(time)
         found, ends = self._ends_at(millis)
@@ -440,7 +440,7 @@ class Marks:
             How many files were removed.
 
         Raises:
-            TidemarkError: `INVALID_OPTION` for what is no time, or for a topic; `MARK_LOG_NOT_READ` if
+            TidemarkError: `INVALID_OPTION` for what is not a time, or for a topic; `MARK_LOG_NOT_READ` if
                 the log cannot be read or changed.
         """
         millis = millis_up_to(before)

@@ -138,6 +138,6 @@ class Rows:
             return KafkaPosition({topic: dict(offsets) for topic, offsets in self.offsets.items()})
 
     def _remove(self, number: int) -> None:
-        # A report that comes twice is no harm.
+        # A report that comes twice does no harm.
         self._waiting.pop(number, None)
         self._changed.notify_all()

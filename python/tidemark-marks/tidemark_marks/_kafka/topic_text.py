@@ -1,6 +1,6 @@
 """The records of a mark log in Kafka: key `<stream> NUL <writer>`, value a mark or a claim as JSON.
 
-A claim takes an epoch for a life before that life says anything. It is no mark. Its `id` tells two
+A claim takes an epoch for a life before that life says anything. It is not a mark. Its `id` tells two
 lives apart that want the same epoch.
 """
 
@@ -21,7 +21,7 @@ class Claim(NamedTuple):
 
     Attributes:
         epoch: The epoch of its life.
-        claim: The claim's id; None if the record is no claim.
+        claim: The claim's id; None if the record is not a claim.
     """
 
     epoch: int

@@ -51,7 +51,7 @@ class Folder:
             return []
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """The bytes of a file piece by piece; none if there is no such file, or it is no regular one."""
+        """The bytes of a file piece by piece; none if there is no such file, or it is not a regular one."""
         try:
             file = os.open(self._at(name), os.O_RDONLY | _NO_WAIT)
         except FileNotFoundError:

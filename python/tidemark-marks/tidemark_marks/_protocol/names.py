@@ -50,7 +50,7 @@ class FileName:
 
 
 def parse(name: str) -> FileName | None:
-    """What a file's name says; None if it is no file of marks."""
+    """What a file's name says; None if it is not a file of marks."""
     found = _FILE.fullmatch(name)
     if found is None:
         return None

@@ -32,7 +32,7 @@ def millis_up_to(time: object, option: str = "time") -> int:
         option: The name of the argument, for the error.
 
     Raises:
-        TidemarkError: `INVALID_OPTION` for what is no time.
+        TidemarkError: `INVALID_OPTION` for what is not a time.
     """
     return micros(time, option) // 1000
 
@@ -50,7 +50,7 @@ def held_millis_up_to(time: object, option: str = "time") -> int:
         option,
         time,
         f"a time that a timestamp can hold, within {_MOST_HELD} ms of the epoch",
-        "giving milliseconds, or by opening the log with max_ahead=None if its times are no clock times",
+        "giving milliseconds, or by opening the log with max_ahead=None if its times are not clock times",
     )
 
 
@@ -58,7 +58,7 @@ def millis_from(time: object) -> int:
     """The first whole millisecond from a time on: to ask for no less than was said.
 
     Raises:
-        TidemarkError: `INVALID_OPTION` for what is no time.
+        TidemarkError: `INVALID_OPTION` for what is not a time.
     """
     return -(-micros(time) // 1000)
 
@@ -96,7 +96,7 @@ def micros(time: object, option: str = "time") -> int:
         option: The name of the argument, for the error.
 
     Raises:
-        TidemarkError: `INVALID_OPTION` for what is no time.
+        TidemarkError: `INVALID_OPTION` for what is not a time.
     """
     if type(time) is int and -MOST - 1 <= time <= MOST:
         return time * 1000

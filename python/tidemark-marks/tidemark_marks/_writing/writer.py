@@ -115,7 +115,7 @@ class MarkWriter(ClosedByWith):
                 `MARK_NOT_WRITTEN` if the log cannot be written (the next mark that can be written
                 carries this one along); `MARK_TOO_LONG`; `MARK_WRITER_FENCED`;
                 `MARK_WRITER_CLOSED`; `MARK_WRITER_FORKED` in a fork of the process;
-                `MARK_AUTOMATIC` for a writer with `automatic`; `INVALID_OPTION` for what is no time or
+                `MARK_AUTOMATIC` for a writer with `automatic`; `INVALID_OPTION` for what is not a time or
                 position, for a name that no source of files lists, and for a time that no timestamp of
                 Spark can hold, unless the `Marks` has `max_ahead=None`.
         """
@@ -235,7 +235,7 @@ class MarkWriter(ClosedByWith):
             raise automatic(self.name, "no time can be given", "calling stamp() for each row")
 
     def _millis(self, time: Time, option: str = "time") -> int:
-        """A time as it is noted. What is no clock time need not be one that a timestamp can hold."""
+        """A time as it is noted. What is not a clock time need not be one that a timestamp can hold."""
         return (millis_up_to if self._takes_any_time else held_millis_up_to)(time, option)
 
     def _where(self, position: Position | None, files: Iterable[str] | None) -> Position:

@@ -126,7 +126,7 @@ def slots_stuck(column: str, slots: str, inputs: str | None, seconds: float) -> 
 def wrong_result(column: str, inputs: str, kind: str, reason: str) -> TidemarkError:
     return TidemarkError(
         "ASYNC_RESULT_TYPE",
-        f"The function of column {column!r} was called with {inputs}, and its result is no {kind}: "
+        f"The function of column {column!r} was called with {inputs}, and its result is not of type {kind}: "
         f"{reason}",
         "returning a value of that type, or by another type in returns=",
         column=column,

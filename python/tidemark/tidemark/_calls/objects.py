@@ -16,7 +16,7 @@ _ANY_SRID = -1
 
 
 def object_reader(kind: pa.StructType) -> Callable[[Any], Any] | None:
-    """Makes the object of what Arrow has; None for a struct that is no object."""
+    """Makes the object of what Arrow has; None for a struct that is not an object."""
     tags = _tags(kind)
     if b"variant" in tags:
         variant = _of_spark("VariantVal")
@@ -28,7 +28,7 @@ def object_reader(kind: pa.StructType) -> Callable[[Any], Any] | None:
 
 
 def object_writer(kind: pa.StructType) -> Callable[[Any], Any] | None:
-    """Makes what Arrow takes of the object; None for a struct that is no object."""
+    """Makes what Arrow takes of the object; None for a struct that is not an object."""
     tags = _tags(kind)
     if b"variant" in tags:
         return _variant_writer(_of_spark("VariantVal"))
@@ -68,7 +68,7 @@ def _variant_writer(variant: Any) -> Callable[[Any], Any]:
         _require(value, variant)
         parts = {"value": value.value, "metadata": value.metadata}
         if not all(isinstance(part, (bytes, bytearray)) for part in parts.values()):
-            raise TypeError("the parts of the VariantVal are no bytes")
+            raise TypeError("the parts of the VariantVal are not bytes")
         return parts
 
     return convert
@@ -80,7 +80,7 @@ def _shape_writer(shape: Any, srid: int) -> Callable[[Any], Any]:
         if srid not in (_ANY_SRID, value.srid):
             raise ValueError(f"its SRID is {value.srid}, and that of the type is {srid}")
         if not isinstance(value.wkb, (bytes, bytearray)):
-            raise TypeError(f"the WKB of the {shape.__name__} is no bytes")
+            raise TypeError(f"the WKB of the {shape.__name__} is not bytes")
         return {"srid": value.srid, "wkb": value.wkb}
 
     return convert
@@ -88,4 +88,4 @@ def _shape_writer(shape: Any, srid: int) -> Callable[[Any], Any]:
 
 def _require(value: object, kind: type) -> None:
     if not isinstance(value, kind):
-        raise TypeError(f"{type(value).__name__} is no {kind.__name__}")
+        raise TypeError(f"{type(value).__name__} is not of type {kind.__name__}")

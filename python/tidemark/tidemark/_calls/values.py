@@ -154,12 +154,12 @@ def _fields(value: Any, names: list[str]) -> Mapping[str, Any]:
         if len(own) != len(value):
             raise TypeError(f"it has {len(value)} values for {len(own)} fields")
         return dict(zip(own, value, strict=True))
-    raise TypeError(f"{type(value).__name__} is no dictionary, tuple, Row or dataclass")
+    raise TypeError(f"{type(value).__name__} is not a dictionary, tuple, Row or dataclass")
 
 
 def _pairs(value: Any) -> list[tuple[Any, Any]]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"{type(value).__name__} is no dictionary")
+        raise TypeError(f"{type(value).__name__} is not a dictionary")
     return list(value.items())
 
 
@@ -174,13 +174,13 @@ def _distinct(pairs: list[tuple[Any, Any]], same: Convert) -> list[tuple[Any, An
 def _integer(value: Any) -> Any:
     # Arrow would take True for 1, and 1.5 as well.
     if isinstance(value, bool):
-        raise TypeError("bool is no integer")
+        raise TypeError("bool is not an integer")
     return operator.index(value)
 
 
 def _number(value: Any) -> Any:
     if isinstance(value, bool):
-        raise TypeError("bool is no number")
+        raise TypeError("bool is not a number")
     return value
 
 
@@ -209,7 +209,7 @@ def _require_finite(value: Any, as_float: float) -> None:
 def _only(*kinds: type) -> Convert:
     def convert(value: Any) -> Any:
         if not isinstance(value, kinds):
-            raise TypeError(f"{type(value).__name__} is no {kinds[0].__name__}")
+            raise TypeError(f"{type(value).__name__} is not of type {kinds[0].__name__}")
         return value
 
     return convert
@@ -218,19 +218,19 @@ def _only(*kinds: type) -> Convert:
 def _elements(value: Any) -> Any:
     # A text is made of texts, and a dictionary of its keys. A generator can be read only once.
     if isinstance(value, (str, bytes, Mapping, Iterator, AsyncIterator)):
-        raise TypeError(f"{type(value).__name__} is no list")
+        raise TypeError(f"{type(value).__name__} is not a list")
     return value
 
 
 def _date(value: Any) -> Any:
     if isinstance(value, datetime.datetime) or not isinstance(value, datetime.date):
-        raise TypeError(f"{type(value).__name__} is no date")
+        raise TypeError(f"{type(value).__name__} is not a date")
     return value
 
 
 def _time(value: Any) -> datetime.datetime:
     if not isinstance(value, datetime.datetime):
-        raise TypeError(f"{type(value).__name__} is no datetime")
+        raise TypeError(f"{type(value).__name__} is not a datetime")
     _require_micros(value, "nanosecond")
     return value
 
@@ -248,7 +248,7 @@ def _without_zone(value: Any) -> Any:
 
 def _time_of_day(value: Any) -> Any:
     if not isinstance(value, datetime.time):
-        raise TypeError(f"{type(value).__name__} is no time")
+        raise TypeError(f"{type(value).__name__} is not a time")
     if value.tzinfo is not None:
         raise TypeError("the time has a zone, and the type has none")
     return value
@@ -259,10 +259,10 @@ def _interval_writer(last_field: int | None) -> Convert:
 
     def convert(value: Any) -> Any:
         if not isinstance(value, datetime.timedelta):
-            raise TypeError(f"{type(value).__name__} is no timedelta")
+            raise TypeError(f"{type(value).__name__} is not a timedelta")
         _require_micros(value, "nanoseconds")
         if unit is not None and value % unit:
-            raise ValueError(f"{value} is no whole number of {units}")
+            raise ValueError(f"{value} is not a whole number of {units}")
         return value
 
     return convert

@@ -42,7 +42,7 @@ def mark_table(
         A row for each mark, in no promised order, with these columns: `writer`; `epoch` and
         `number` (LONG, the mark's place among those of its writer); `kind` (`note`, `alive`,
         `idle` or `end`); `time` (TIMESTAMP, what is noted; null if the mark notes none, or if it
-        is no time of the years 2 to 9998); `time_millis` (LONG, the same as a number); `written`
+        is not a time of the years 2 to 9998); `time_millis` (LONG, the same as a number); `written`
         (TIMESTAMP, by the writer's clock); `position_kind` and `position` (its JSON, null if the
         mark has none); and `max_time` (TIMESTAMP, the largest event time before the position).
         Marks that do not count, such as those of a fenced life, have rows too. A line or a record

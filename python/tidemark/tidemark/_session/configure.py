@@ -35,7 +35,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
     Raises:
         TidemarkError: `PACKAGE_JAR_MISSING`, `SPARK_NOT_SUPPORTED` or `SPARK_VERSION_MISMATCH` if no
-            jar fits. `JAVA_TOO_OLD` if Java cannot run Spark. `SESSION_BEFORE_JAR` if the JVM already runs without the jar.
+            jar fits. `JAVA_TOO_OLD` if Java cannot run Spark. `SESSION_BEFORE_JAR` if the JVM
+            already runs without the jar.
             `EXTENSION_NOT_SET` if a session already runs without the extension.
             `UNSUPPORTED_ON_CONNECT` for a server that runs elsewhere.
 

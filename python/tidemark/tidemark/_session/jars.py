@@ -26,7 +26,7 @@ def minor_of(version: str) -> str:
 
 
 def jar_minor(path: str) -> str | None:
-    """The Spark minor a Tidemark jar was built for; None when the path is no Tidemark jar.
+    """The Spark minor a Tidemark jar was built for; None when the path is not a Tidemark jar.
 
     Only the file name counts: the same jar may be given as a path, a `file:` or an `hdfs:` URL.
     """

@@ -87,7 +87,7 @@ def length_millis(option: str, value: object) -> int:
             `timedelta`.
 
     Raises:
-        TidemarkError: `INVALID_OPTION` for what is no length of time, or less than a millisecond.
+        TidemarkError: `INVALID_OPTION` for what is not a length of time, or less than a millisecond.
     """
     millis = plain_millis(length_text(option, value))
     if millis is None or millis < 1:

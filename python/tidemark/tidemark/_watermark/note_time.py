@@ -71,7 +71,7 @@ def note_time(
         TidemarkError: `UNKNOWN_COLUMN`, `NESTED_COLUMN`, `INVALID_OPTION`; for a session without
             the extension as for `with_watermark`.
         IllegalArgumentException: From Spark, with a code in it (`error_code` reads it):
-            `NOTE_TIME_NOT_EVENT_TIME`, and `INVALID_OPTION` if `less` is no length of time. When the
+            `NOTE_TIME_NOT_EVENT_TIME`, and `INVALID_OPTION` if `less` is not a length of time. When the
             query starts: `NOTE_TIME_DROPPED`, `NOTE_TIME_COMPLETE_MODE`,
             `NOTE_TIME_SINK_UNKNOWN`, `INVALID_NOTE_TIME`, `NO_KAFKA_CONNECTOR`.
 

@@ -40,7 +40,7 @@ class Noted:
             `tidemark.marks.Marks`, Spark takes the brokers.
 
     Raises:
-        TidemarkError: `INVALID_OPTION` when it is made: `log` is no location, `expected` is not
+        TidemarkError: `INVALID_OPTION` when it is made: `log` is not a location, `expected` is not
             a list of names, or it differs from what the `tidemark.marks.Marks` expects.
 
     Example:

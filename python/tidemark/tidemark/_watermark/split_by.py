@@ -37,7 +37,7 @@ class SplitBy:
 
     Raises:
         TidemarkError: `INVALID_SPLITS` when it is made: `by` is empty or is neither names nor
-            Columns, or `expected` is no list, does not fit `by`, or has a value of another type.
+            Columns, or `expected` is not a list, does not fit `by`, or has a value of another type.
             `with_watermark` reads `forget_after`, and raises `INVALID_OPTION`. The query raises it
             when it is planned, if there is no `idle_after`, or a longer one.
 

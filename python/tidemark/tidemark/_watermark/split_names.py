@@ -22,7 +22,7 @@ def listed(
     """The expected splits, one after the other.
 
     Raises:
-        TidemarkError: `INVALID_SPLITS` for what is no list, or a text.
+        TidemarkError: `INVALID_SPLITS` for what is not a list, or a text.
     """
     if isinstance(expected, (str, bytes, Mapping)) or not isinstance(expected, Iterable):
         raise TidemarkError(

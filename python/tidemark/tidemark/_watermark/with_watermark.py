@@ -91,7 +91,7 @@ def with_watermark(
             `INVALID_SPLITS`, `INVALID_OPTION`; for a session without the extension
             `EXTENSION_NOT_SET`, `JAR_MISSING`, `SESSION_BEFORE_JAR` or `SPARK_VERSION_MISMATCH`.
         IllegalArgumentException: From Spark, with the code `INVALID_OPTION` in it (`error_code` reads it),
-            for a text that is no length of time. A key used for two inputs is found when the query
+            for a text that is not a length of time. A key used for two inputs is found when the query
             starts: `DUPLICATE_KEY`. The same call twice on one column is taken once.
 
     Example:

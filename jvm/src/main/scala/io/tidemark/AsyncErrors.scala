@@ -19,7 +19,7 @@ object AsyncErrors {
   final case class AsyncResultType(column: String, inputs: String, dataType: String, reason: String)
       extends TidemarkError(
         "ASYNC_RESULT_TYPE",
-        s"The function of column '$column' was called with $inputs, and its result is no $dataType: $reason.",
+        s"The function of column '$column' was called with $inputs, and its result is not of type $dataType: $reason.",
         "returning a value of that type, or by another type in returns")
 
   final case class AsyncServiceFailed(column: String, error: String) extends TidemarkError(

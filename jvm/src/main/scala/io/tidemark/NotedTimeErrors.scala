@@ -36,7 +36,7 @@ object NotedTimeErrors {
         "MARK_FAR_AHEAD",
         s"Writer '$writer' has noted $time in '$location', which is too far ahead of the clock. It is not believed until its " +
           "time has come.",
-        "correcting the writer, or by setting max_ahead if event times are no clock times")
+        "correcting the writer, or by setting max_ahead if event times are not clock times")
 
   final case class MarksRemoved(location: String) extends TidemarkError(
         "MARKS_REMOVED",

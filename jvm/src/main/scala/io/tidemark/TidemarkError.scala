@@ -102,7 +102,7 @@ object TidemarkError {
         s"Query $query was stopped before it could emit wrong rows: $reason.",
         "reporting this with the query's plan")
 
-  /** @param set what the setting is; the way out is another, so it is no parameter of the sentence
+  /** @param set what the setting is; the way out is another, so it is not a parameter of the sentence
     * @param range a condition that would bound the side
     */
   final case class UnboundedJoinSide(join: String, side: String)(
@@ -198,7 +198,7 @@ object TidemarkError {
 
   final case class NotStreaming(view: String) extends TidemarkError(
         "NOT_STREAMING",
-        s"'$view' is no streaming DataFrame, so no watermark is used in it.",
+        s"'$view' is not a streaming DataFrame, so no watermark is used in it.",
         "passing what readStream reads, or what is made of it")
 
   final case class WrongArguments(function: String, expected: String, arguments: Int) extends TidemarkError(

@@ -21,7 +21,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
   test("a name cannot write lines of its own into a sentence") {
     val name = "a\n2026-11-27 WARN\u001b[2J\u202e\u0000"
     val error = UnionInputLeftOut(0, Seq(name))
-    assert(error.what.contains("'a\\u000a2026-11-27 WARN\\u001b[2J\\u202e\\u0000'"))
+    assert(error.what.contains("'a\\n2026-11-27 WARN\\u001b[2J\\u202e\\u0000'"))
     assert(error.message === s"[TIDEMARK.${error.code}] ${error.what} Fix this by ${error.fix}.")
     assert(error.parameters("columns") === name)
     assert(NoLog("x" * 1000000).what.length < 30000)

@@ -60,7 +60,7 @@ final case class Memory(
     progress: Map[Int, Long] = Map.empty,
     canGoOn: Boolean = false) {
 
-  /** A time in which the query did not run is no silence. */
+  /** A time in which the query did not run is not silence. */
   def listeningFrom(now: Long): Memory = {
     def later(time: Long) = math.min(time + now - ended, now)
     copy(

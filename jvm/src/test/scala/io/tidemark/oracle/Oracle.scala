@@ -27,7 +27,7 @@ final class Oracle(query: Query) {
     (Moment(after, now), (first ++ batch).reduceOption(_ and _))
   }
 
-  /** A query begins again, and its first trigger has no rows. The time in which it did not run is no silence. As in stock
+  /** A query begins again, and its first trigger has no rows. The time in which it did not run is not silence. As in stock
     * Spark, a query with plain watermarks alone runs no batch before there is a row.
     */
   def restart(before: Memory, now: Long): (Memory, Option[Batch]) =

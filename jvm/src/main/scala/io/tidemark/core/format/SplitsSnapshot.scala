@@ -49,7 +49,7 @@ object SplitsSnapshot {
         }))
 
   /** The batch, entry and names file that a snapshot belongs to.
-    * @throws Damaged if the bytes are no snapshot
+    * @throws Damaged if the bytes are not a snapshot
     */
   def header(states: Array[Byte]): Header = {
     var found = Option.empty[Header]

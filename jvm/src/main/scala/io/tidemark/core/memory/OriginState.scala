@@ -61,7 +61,7 @@ final case class OriginState(
   def silentMillis(split: Int, endMillis: Long, rules: OriginRules): Long =
     math.max(0L, silentUntil(endMillis, rules) - splits.lastActive(split))
 
-  /** Up to when silence counts: where a pause of the whole input is no silence, up to when any split had rows. */
+  /** Up to when silence counts: where a pause of the whole input is not silence, up to when any split had rows. */
   def silentUntil(endMillis: Long, rules: OriginRules): Long =
     if (rules.whenIdle == WhenIdle.Hold) splits.lastActiveOfAll.getOrElse(endMillis) else endMillis
 

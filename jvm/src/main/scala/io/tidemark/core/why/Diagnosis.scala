@@ -61,7 +61,7 @@ final class Diagnosis private (of: Situation) {
     byInput,
     neverEvicts)
 
-  /** What writers note need be no clock times. */
+  /** What writers note need not be clock times. */
   private def wrongUnit(waiting: Waiting): Option[Verdict] = {
     val found = for {
       origin <- waiting.origins if !origin.isNoted
@@ -74,7 +74,7 @@ final class Diagnosis private (of: Situation) {
   }
 
   /** Nothing is compared with a clock that is wrong: the others would seem to be behind, and the advice to leave one out would
-    * lose all its rows. If all are far ahead, the query is about the future. What writers note need be no clock times.
+    * lose all its rows. If all are far ahead, the query is about the future. What writers note need not be clock times.
     */
   private def clockFarAhead(waiting: Waiting): Option[Verdict] = {
     val found = for {

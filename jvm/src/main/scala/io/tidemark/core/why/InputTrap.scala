@@ -58,7 +58,7 @@ object InputTrap {
   final case class EventTimeMayBeNull(input: String, expression: String)
       extends InputTrap("EVENT_TIME_MAY_BE_NULL", Info) {
     def sentence: String =
-      s"The event time of ${name(input)} is read from text by ${name(expression)}: a row whose text is no time has none. It " +
+      s"The event time of ${name(input)} is read from text by ${name(expression)}: a row whose text is not a time has none. It " +
         "advances no clock and is in no window."
     def fix: String = "counting such rows before the watermark, and checking the format"
   }

@@ -43,7 +43,7 @@ object InputVerdict {
         s"${operator.waitsFor(input(words))}, which has had no row with an event time " +
           "yet."
     override def fix(words: Words): Option[String] = Some(
-      if (hasRows) "checking how the event-time column is parsed: a text that is no timestamp becomes null"
+      if (hasRows) "checking how the event-time column is parsed: a text that is not a timestamp becomes null"
       else
         "checking that rows arrive there and that their event time is not null" +
           goingOnWithout(words).fold("")(how => s", or by $how"))

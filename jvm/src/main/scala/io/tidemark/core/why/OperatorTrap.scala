@@ -64,7 +64,7 @@ object OperatorTrap {
       extends OperatorTrap("MARK_LOST", if (isAppend) Error else Warning) {
     override def column: Option[String] = Some(window)
     def sentence: String =
-      s"The $of makes windows of $expression, which is no event time, though ${name(window)} is. ${unclosed(isAppend)}"
+      s"The $of makes windows of $expression, which is not event time, though ${name(window)} is. ${unclosed(isAppend)}"
     def fix: String = s"making them of window_time(\"$window\")"
   }
 

@@ -68,7 +68,7 @@ class OriginSourcesSuite extends AnyFunSuite {
     assert(exchanged(b, a)(Some(a), Some(b)) == Seq(Set(of("t", 0), of("t", 1))))
     assert(exchanged(b, c)(Some(a), Some(b)) == Seq(Set(of("t", 0), of("t", 1))))
     assert(exchanged(a, b)(Some(a), Some(b)).isEmpty)
-    // Another option of a source, or two sources that look alike, are no change of places.
+    // Another option of a source, or two sources that look alike, are not a change of places.
     assert(exchanged(a, c)(Some(a), Some(b)).isEmpty)
     assert(exchanged(a, a)(Some(a), Some(a)).isEmpty)
     assert(exchanged(slow, fast)(Some(fast), Some(slow)).isEmpty)

@@ -80,7 +80,7 @@ class PauseSuite extends AnyFunSuite {
     assert(returned.watermark(110) == Plans.at(890))
   }
 
-  test("triggers that are farther apart than the idle time are no pause if each finds rows") {
+  test("triggers that are farther apart than the idle time are not a pause if each finds rows") {
     for (unread <- Seq(reading, Some(Unread.In(Seq(name("a")))))) {
       val apart = lagging.batch(1000, 1000, Seq("a" -> 600), unread = unread)
         .batch(2000, 2000, Seq("a" -> 700), unread = unread)

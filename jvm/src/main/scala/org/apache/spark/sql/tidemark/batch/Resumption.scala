@@ -33,14 +33,14 @@ private[tidemark] final case class Resumption(
   def countsSilence: Boolean = Resumption.countsSilence(readsOnlyWhatWasThere, downtimeIsSilence = downtime.isEmpty)
 
   /** How much of the time of a batch the query could not have seen rows arrive (ms). A run that leaves later rows sees none
-    * arrive: its own time is no silence either, however long it takes.
+    * arrive: its own time is not silence either, however long it takes.
     *
     * @param sinceMillis when the batch before ended
     */
   def missedIn(batch: Long, sinceMillis: Long, endMillis: Long): Long =
     if (countsSilence) downtimeIn(batch) else math.max(0L, endMillis - sinceMillis)
 
-  /** From when on a pause of a whole input is no silence of its splits (ms). */
+  /** From when on a pause of a whole input is not silence of its splits (ms). */
   def pausesSinceMillis: Long = if (downtime.isEmpty) runSinceMillis else Long.MinValue
 
   /** What the trigger has listened to that decides a batch first. The first batch of a run comes with the first rows, so there

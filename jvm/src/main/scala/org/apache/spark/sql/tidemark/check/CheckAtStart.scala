@@ -34,7 +34,7 @@ private[tidemark] object CheckAtStart extends Logging {
     }
   }
 
-  /** A check that fails is no reason to stop a query that may run. */
+  /** A check that fails is not a reason to stop a query that may run. */
   private def explained(execution: MicroBatchExecution, label: String): Option[Explanation] =
     try Some(Explanation.of(SparkInternals.session(execution), execution.analyzedPlan, execution.outputMode))
     catch {

@@ -83,7 +83,7 @@ private[check] final class StateTraps(
     }
   }
 
-  /** A single group is no state that grows. */
+  /** A single group is not state that grows. */
   private def keepsAll(operator: Aggregate): Option[Trap] =
     if (operator.groupingExpressions.isEmpty || !hasWatermark(operator)) None else lostIn(operator)
 
@@ -105,7 +105,7 @@ private[check] final class StateTraps(
     }
   }
 
-  /** A key that is computed from event time below the aggregation or in it, and is no event time. */
+  /** A key that is computed from event time below the aggregation or in it, and is not event time. */
   private def lostKey(operator: Aggregate, isAppend: Boolean): Option[Trap] =
     operator.groupingExpressions.flatMap { key =>
       madeBy(key, operator).flatMap(lostAt(operator, nameOf(key, operator), _, isAppend))

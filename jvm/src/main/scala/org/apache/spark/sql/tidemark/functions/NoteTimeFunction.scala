@@ -28,7 +28,7 @@ private[tidemark] case class NoteTimeExpression(column: Expression, json: Expres
     extends BinaryExpression
     with Unevaluable {
 
-  /** The options; `None` if they are no literal, which [[ResolveNoteTimes]] refuses. */
+  /** The options; `None` if they are not a literal, which [[ResolveNoteTimes]] refuses. */
   val options: Option[NoteOptions] = json match {
     case Literal(text, StringType) if text != null => Some(NoteOptions.parse(text.toString))
     case _ => None

@@ -59,7 +59,7 @@ private[tidemark] object MarkFileName {
     raw"((?:[A-Za-z0-9_-]|%[0-9A-F]{2})+)\.$number\.(?:[01]|$number-$number)\.marks".r
   }
 
-  /** What a file's name says; `None` if it is no file of marks. */
+  /** What a file's name says; `None` if it is not a file of marks. */
   def parse(text: String): Option[MarkFileName] = text match {
     case Name(encoded, life, first, last) =>
       for {

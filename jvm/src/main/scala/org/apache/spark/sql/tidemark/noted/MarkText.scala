@@ -59,7 +59,7 @@ private[tidemark] object MarkText {
   def begin(writer: String, epoch: Long): Array[Byte] =
     s"""{"v":$Version,"w":${mapper.writeValueAsString(writer)},"e":$epoch,"n":""".getBytes(StandardCharsets.UTF_8)
 
-  /** The mark of a record in Kafka, which has a checksum of its own. `None` for a claim, which is no mark.
+  /** The mark of a record in Kafka, which has a checksum of its own. `None` for a claim, which is not a mark.
     * @param writer the one of the record's key
     * @throws Unusable for everything that the protocol does not allow, and for a later version
     */
@@ -101,7 +101,7 @@ private[tidemark] object MarkText {
     mapper.writeValueAsBytes(json)
   }
 
-  /** The JSON of a claim, by which a life takes an epoch in Kafka. It is no mark.
+  /** The JSON of a claim, by which a life takes an epoch in Kafka. It is not a mark.
     * @param id a text that no other life uses
     */
   def claim(writer: String, epoch: Long, id: String, nowMillis: Long): Array[Byte] = mapper.writeValueAsBytes(

@@ -120,7 +120,7 @@ private[tidemark] object MarkTopic {
       } catch {
         case e: MarkText.Unusable =>
           isDamaged ||= !begun(record.partition)
-          // A record without a value is no mark: it lets Kafka remove the records before it.
+          // A record without a value is not a mark: it lets Kafka remove the records before it.
           if (record.value.nonEmpty) torn(record.partition) = record
           cached = None
           throw e

@@ -7,7 +7,7 @@ import org.apache.spark.sql.tidemark.exec.eviction.WindowGrid
 /** Finds the `window(...)` that makes a column of a plan. */
 private[tidemark] object WindowEnds {
 
-  /** When the windows of a column end; `None` if the column is no window, or if not all of its expressions are in the plan.
+  /** When the windows of a column end; `None` if the column is not a window, or if not all of its expressions are in the plan.
     *
     * @param plan has the column in its output
     */

@@ -81,7 +81,7 @@ object MarksTable {
 
   private def lifeOf(file: MarkFolder.File): Life = (file.name.writer, file.name.epoch)
 
-  /** Refused if the location is no folder: a table without rows would hide a wrong path. */
+  /** Refused if the location is not a folder: a table without rows would hide a wrong path. */
   private def lives(location: String, conf: SerializableConfiguration): Seq[Life] =
     try {
       val there = folder(location, conf)
@@ -155,6 +155,6 @@ object MarksTable {
   private val Least = Instant.parse("0002-01-01T00:00:00Z").toEpochMilli
   private val Most = Instant.parse("9999-01-01T00:00:00Z").toEpochMilli
 
-  /** Null for what is no time of the calendar, which users of Python could not collect. */
+  /** Null for what is not a time of the calendar, which users of Python could not collect. */
   private def micros(millis: Long): Any = if (millis < Least || millis > Most) null else EventTimeUnits.micros(millis)
 }

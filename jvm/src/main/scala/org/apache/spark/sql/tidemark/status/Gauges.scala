@@ -105,7 +105,7 @@ private[tidemark] final class Gauges(
         registry.register(gauge, new Gauge[Double] { override def getValue: Double = value.getOrElse(Double.NaN) })
     }
 
-    /** Two keys may differ only in what a metric's name cannot have. An operator's name is no key's. */
+    /** Two keys may differ only in what a metric's name cannot have. An operator's name is not a key's. */
     private def free(key: String): String =
       Iterator(key).concat(Iterator.from(2).map(n => s"${key}_$n")).filterNot(OfOperator.matches).find(taken.add).get
   }

@@ -33,7 +33,7 @@ private[tidemark] final class ReasonLog(label: String, words: Words, nanoTime: (
     }
   }
 
-  /** Warns once of trouble that lasts. Inputs that take turns at being behind are no trouble. */
+  /** Warns once of trouble that lasts. Inputs that take turns at being behind are not trouble. */
   private def say(verdict: Verdict): Unit = {
     val isSame = last.exists(before => subject(before) == subject(verdict))
     batches = if (isSame) batches + 1 else 1

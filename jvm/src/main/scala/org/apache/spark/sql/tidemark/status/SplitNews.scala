@@ -13,7 +13,7 @@ import org.apache.spark.sql.tidemark.columns.PlanOrigin
 /** Logs when splits become idle, and when one comes back behind the watermark: both are how rows get lost. It also logs, once,
   * that an input is split by something that does not last. It belongs to the query's thread.
   *
-  * The splits of a noted input are its writers. A writer that has ended, or has said that it may be left out, is no news.
+  * The splits of a noted input are its writers. A writer that has ended, or has said that it may be left out, is not news.
   *
   * Finding a name scans all splits. So each input is logged once a minute at most, and what comes in between is counted.
   *
@@ -28,7 +28,7 @@ private[tidemark] final class SplitNews(label: String, words: Words) extends Log
   // Of each noted input the names of the writers that are idle by their silence.
   private val silentWriters = mutable.HashMap.empty[OriginName, Set[Seq[Option[String]]]]
 
-  /** A run begins. What earlier runs have left out is no news in it.
+  /** A run begins. What earlier runs have left out is not news in it.
     * @param first the query with the memory of the last batch before
     */
   def begun(first: QueryView.Planned): Unit =

@@ -52,7 +52,7 @@ private[view] object Fields {
     new ObjectMapper((new JsonFactoryBuilder).streamReadConstraints(limits).build)
   }
 
-  /** @throws java.lang.IllegalArgumentException if the text is no JSON object */
+  /** @throws java.lang.IllegalArgumentException if the text is not a JSON object */
   def read(json: String): Fields = new Fields(parsed(json))
 
   /** A report with what is made of it: `text` and `html`, and `watermark` as text in each input. */

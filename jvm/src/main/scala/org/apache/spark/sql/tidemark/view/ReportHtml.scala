@@ -12,7 +12,7 @@ private[tidemark] object ReportHtml {
   private val MostStrips = 4
 
   /** @param json what `tidemark_report` returns
-    * @throws java.lang.IllegalArgumentException if that is no JSON object
+    * @throws java.lang.IllegalArgumentException if that is not a JSON object
     */
   def fragment(json: String): String = fragment(Fields.read(json))
 
@@ -22,7 +22,7 @@ private[tidemark] object ReportHtml {
   def markup(json: String): Elem = page(Fields.read(json))
 
   /** The drawings of the plan and of its history alone, as a file of its own in SVG. A report without a plan has none.
-    * @throws java.lang.IllegalArgumentException if `json` is no JSON object
+    * @throws java.lang.IllegalArgumentException if `json` is not a JSON object
     */
   def svg(json: String): String = {
     val report = Fields.read(json)

@@ -10,7 +10,7 @@ private[tidemark] object ReportText {
 
   /** @param json what `tidemark_report` returns
     * @return lines without a line break at the end
-    * @throws java.lang.IllegalArgumentException if that is no JSON object
+    * @throws java.lang.IllegalArgumentException if that is not a JSON object
     */
   def of(json: String): String = text(Fields.read(json))
 

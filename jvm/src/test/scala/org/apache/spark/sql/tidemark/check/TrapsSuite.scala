@@ -73,7 +73,7 @@ class TrapsSuite extends ExplainTest {
   test("windows of the end of a window are told to be made of window_time, which works") {
     def again(time: Column) = windows(orders).groupBy(window(time, "1 day")).agg(sum("count"))
     val found = lost(again($"window.end"))
-    assert(found.sentence.contains("makes windows of window.end, which is no event time"))
+    assert(found.sentence.contains("makes windows of window.end, which is not event time"))
     assert(found.fix === "making them of window_time(\"window\")")
     assert(!this.found(again(window_time($"window")), Append).exists(_.severity.name === "error"))
   }
@@ -199,7 +199,7 @@ class TrapsSuite extends ExplainTest {
   traps("NOTED_OUTPUT_END", "warning")(hourly($"window.start", $"window.end"))(
     hourly(window_time($"window").as("time"), $"window.end"))
 
-  test("a window that is written whole has its times, and its end is no trap") {
+  test("a window that is written whole has its times, and its end is not a trap") {
     for (df <- Seq(hourly($"window", $"window.end"), windows(orders).select($"window.end", $"count")))
       assert(!found(df, Append).exists(_.code == "NOTED_OUTPUT_END"))
     val renamed = found(hourly($"window.end".as("hour")), Append).find(_.code == "NOTED_OUTPUT_END").get

@@ -229,7 +229,7 @@ class EntryLogSuite extends SparkFunSuite with Eventually with Refusals {
   test("a read of the last entry fails if a needed file is missing, and the error names the file") {
     withSnapshot { (checkpoint, last) =>
       val needed = files(checkpoint).filter(isNeeded(_, checkpoint, last)).filterNot(_ == s"$last.changes")
-      // A missing snapshot is no error: the entries before it are read instead.
+      // A missing snapshot is not an error: the entries before it are read instead.
       for (name <- needed if !name.endsWith(".splits")) {
         val bytes = Files.readAllBytes(file(checkpoint, name).toPath)
         Files.delete(file(checkpoint, name).toPath)

@@ -171,7 +171,7 @@ class NotedInputSuite extends NotedInputTest {
     }
   }
 
-  test("an aggregation of a table below a watermark by marks is no state") {
+  test("an aggregation of a table below a watermark by marks is not state") {
     withLog { log =>
       val (stream, df) = input(Noted(log.location))
       val names = Seq("a" -> 1, "a" -> 2).toDF("id", "n").groupBy("id").count().select("id")

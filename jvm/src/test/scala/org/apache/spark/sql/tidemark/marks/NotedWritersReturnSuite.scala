@@ -84,7 +84,7 @@ class NotedWritersReturnSuite extends ManualClockTest with MarkLogTest {
     }
   }
 
-  test("the time that a batch takes is no silence of a writer whose next mark came after the log was read") {
+  test("the time that a batch takes is not silence of a writer whose next mark came after the log was read") {
     withQuery { (log, stream, df) =>
       val slow = udf { (id: String) =>
         ManualClockTest.within.getAndSet(() => ())()

@@ -93,7 +93,7 @@ class NotingFailuresSuite extends WatermarkTest {
     }
   }
 
-  test("the topic of the rows is no mark log") {
+  test("the topic of the rows is not a mark log") {
     withTempDir { folder =>
       val stream = MemoryStream[Timestamp]
       stream.addData(at("11:00"))

@@ -159,7 +159,7 @@ class NotingFilesSuite extends WatermarkTest {
     }
   }
 
-  test("a position that is no folder is refused by name") {
+  test("a position that is not a folder is refused by name") {
     withTempDir { folder =>
       val counting = new Counting(folder)
       counting.stream.addData(at("11:05"))

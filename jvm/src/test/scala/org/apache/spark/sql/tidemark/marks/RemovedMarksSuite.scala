@@ -92,7 +92,7 @@ class RemovedMarksSuite extends WatermarkTest {
       val noting = new Noting(log)
       noting.note(7)
       Files.move(log.toPath, away.toPath, StandardCopyOption.ATOMIC_MOVE)
-      // Something that is no folder is in its place, so no file in it can be asked for.
+      // Something that is not a folder is in its place, so no file in it can be asked for.
       Files.writeString(log.toPath, "in the way")
       intercept[IOException](noting.note(8))
       intercept[IOException](noting.note(9))

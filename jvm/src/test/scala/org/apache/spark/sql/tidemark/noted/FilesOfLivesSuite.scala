@@ -85,7 +85,7 @@ class FilesOfLivesSuite extends AnyFunSuite with Refusals {
     }
   }
 
-  test("what a life has written after it was fenced off is no past") {
+  test("what a life has written after it was fenced off is not a past") {
     inLog { log =>
       def noteAt(now: Long, time: Long): Unit = writer(log, now).note(Some(time), idle = false, Position.Number(time))
       noteAt(100, 1)

@@ -98,7 +98,7 @@ class MarkTextSuite extends AnyFunSuite {
       Right(gateway))
   }
 
-  test("a line that is no JSON object in UTF-8 is refused") {
+  test("a line that is not a JSON object in UTF-8 is refused") {
     val object1 = example.drop(9)
     val bodies =
       Seq("", "7", "[" * 100000, """{"v":1""", """{"v":NaN}""", "{}{}", object1 + "x", "\ufeff" + object1, "'a'")

@@ -110,7 +110,7 @@ class NotingTopicSuite extends AnyFunSuite {
     assert(topic.history.marks.map(_.epoch).min > 5000)
   }
 
-  test("marks in a transaction that is open or was aborted are no past, but their epoch is taken") {
+  test("marks in a transaction that is open or was aborted are not a past, but their epoch is taken") {
     val topic = new PretendedTopic
     topic.put(mark(epoch = 300, number = 0, time = 4))
     topic.put(mark(epoch = 300, number = 1, time = 70), hidden = true)

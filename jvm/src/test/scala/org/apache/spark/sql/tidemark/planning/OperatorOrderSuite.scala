@@ -154,7 +154,7 @@ class OperatorOrderSuite extends OrderTest {
       })
   }
 
-  test("a batch in which all rows are late is no loss if they are passed on") {
+  test("a batch in which all rows are late is not a loss if they are passed on") {
     val (stream, df) = timed("t", "0 seconds")
     testStream(inOrder(df, "t", byId.copy(dropsLate = false)))(
       AddData(stream, 1 -> at("10:30")),

@@ -24,7 +24,7 @@ class SilenceReportSuite extends SilenceTest {
       run(counted(marked))(
         more(stream, "a" -> "10:00", "b" -> "10:05") ++
           minutes(stream, 11 to 22) ++
-          // That it is idle is no news after a restart.
+          // That it is idle is not news after a restart.
           Seq(StopStream, StartStream()) ++ more(stream, "a" -> "10:34") ++
           // A minute later the next line may come.
           Seq(AdvanceManualClock(60000)) ++ more(stream, "a" -> "10:35") ++ more(stream, "b" -> "10:06"): _*)

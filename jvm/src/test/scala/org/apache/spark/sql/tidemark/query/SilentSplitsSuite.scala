@@ -93,7 +93,7 @@ class SilentSplitsSuite extends SilenceTest {
       })
     }
 
-  test("downtime of runs without an idle time is no silence in a later run with one") {
+  test("downtime of runs without an idle time is not silence in a later run with one") {
     withTempDir { checkpoint =>
       val (stream, df) = readings
       def start(idleAfter: String) = StartStream(

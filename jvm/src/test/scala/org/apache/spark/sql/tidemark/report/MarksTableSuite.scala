@@ -94,7 +94,7 @@ class MarksTableSuite extends WatermarkTest {
     }
   }
 
-  test("tidemark_marks returns no rows for an empty folder, and refuses what is no folder") {
+  test("tidemark_marks returns no rows for an empty folder, and refuses what is not a folder") {
     withTempDir { folder =>
       assert(marks(folder).collect().toSeq === Nil)
       write(folder, "file", "")
@@ -109,7 +109,7 @@ class MarksTableSuite extends WatermarkTest {
     }
   }
 
-  test("tidemark_marks refuses what is no topic, and needs brokers and Spark's Kafka connector for one that is") {
+  test("tidemark_marks refuses what is not a topic, and needs brokers and Spark's Kafka connector for one that is") {
     def marks(arguments: String) = spark.sql(s"SELECT * FROM tidemark_marks($arguments)")
     val brokers = "map('kafka.bootstrap.servers', 'nowhere:9092')"
     assertRefused("NO_MARK_LOG", "location" -> "kafka:marks/orders")(marks("'kafka:marks/orders'"))

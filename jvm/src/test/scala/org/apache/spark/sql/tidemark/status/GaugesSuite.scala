@@ -83,7 +83,7 @@ class GaugesSuite extends RefusalsTest with ManualClockTest {
     }
   }
 
-  test("a lag grows while no batch ends, and what is not known is no number") {
+  test("a lag grows while no batch ends, and what is not known is not a number") {
     var now = 0L
     val (stream, df) = timed("time", "0 seconds")
     testStream(counted(df, "time"))(

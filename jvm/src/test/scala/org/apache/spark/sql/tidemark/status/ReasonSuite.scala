@@ -170,7 +170,7 @@ class ReasonSuite extends ReasonTest {
       why(why => assert(why.get("sentence").asText.startsWith("Nothing more comes out: aggregation #0 waits for "))))
   }
 
-  test("a column whose text is no timestamp is said to have no event time") {
+  test("a column whose text is not a timestamp is said to have no event time") {
     val (stream, df) = bare("time")
     val broken = df.select($"id", when($"id" > 9, $"time").as("time"))
     testStream(counted(withWatermark(broken, "time", "10 minutes", keyed("orders")), "time"))(

@@ -33,7 +33,7 @@ class WriterNewsSuite extends ManualClockTest {
             marks.add("resting", s""""k":"idle","at":1,"p":${number(0)}""")
           } ++ Seq(move(70000)) ++
             batch(marks.note("eu", millis("10:30"), number(1), at = 70000)) ++
-            // That it is left out is no news after a restart.
+            // That it is left out is not news after a restart.
             Seq(StopStream, StartStream()) ++ batch(()) ++ Seq(move(70000)) ++
             batch {
               marks.note("eu", millis("10:31"), number(2), at = 140000)

@@ -33,7 +33,7 @@ object TroubledFileSystem {
     finally trouble = NoTrouble
   }
 
-  /** What Hadoop's local file system throws, which is no IOException. */
+  /** What Hadoop's local file system throws, which is not an IOException. */
   private def diskError(what: String): FSError = {
     val constructor = classOf[FSError].getDeclaredConstructor(classOf[Throwable])
     constructor.setAccessible(true)

@@ -162,7 +162,7 @@ class ReportHtmlSuite extends AnyFunSuite {
     assert(ReportHtml.svg(json).contains(">11:55<"))
   }
 
-  test("what is no JSON object is refused") {
+  test("what is not a JSON object is refused") {
     for (json <- Seq("", "[]", "7", "{", "null"))
       assertThrows[IllegalArgumentException](ReportHtml.fragment(json))
   }
@@ -170,7 +170,7 @@ class ReportHtmlSuite extends AnyFunSuite {
   test(
     "a query with 40 inputs, 2,310 splits each and 500 operators is drawn in less than 1 MB, and says what is left out") {
     val large = ReportSample(keys = 40, points = Some(512), splits = 2310, operators = 500, name = _ + "x" * 10000)
-    // With such names alone the report has more than the function takes, but that is no reason for a larger page.
+    // With such names alone the report has more than the function takes, but that is not a reason for a larger page.
     val page = ReportHtml.fragment(large.json)
     assert(page.length < 1000000)
     val text = wordsOf(page)

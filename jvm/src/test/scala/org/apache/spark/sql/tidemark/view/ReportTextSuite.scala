@@ -143,7 +143,7 @@ class ReportTextSuite extends AnyFunSuite {
       "idle: split null, has never had a row"))
   }
 
-  test("downtime is no silence of a split") {
+  test("downtime is not silence of a split") {
     val first =
       """{"name": "a", "clock_ms": 0, "last_active_ms": 0, "silent_ms": 7000, "silent_of_ms": 8000, "behind_ms": 1500}"""
     val never = """{"name": "b", "clock_ms": null, "is_expected": true, "state": "without_rows"}"""

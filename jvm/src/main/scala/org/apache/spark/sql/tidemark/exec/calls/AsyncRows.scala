@@ -49,7 +49,7 @@ private[exec] final class AsyncRows(
   private val retries = mutable.PriorityQueue.empty[Retry](Ordering.by((retry: Retry) => -retry.atNanos))
   private val joined = new JoinedRow
   private val timeoutNanos = rules.timeoutMillis.fold(Never)(TimeUnit.MILLISECONDS.toNanos)
-  // Opened at the first row, and outside of a call: a client that cannot be opened is no failed call.
+  // Opened at the first row, and outside of a call: a client that cannot be opened is not a failed call.
   private lazy val call = open()
   private var next_ = Option.empty[InternalRow]
 

@@ -103,7 +103,7 @@ class AsyncFailuresSuite extends AsyncTest {
     eventually(timeout(streamingTimeout))(assert(AsyncCalls.inFlight.get === 0))
   }
 
-  test("a client that cannot be opened or closed is no failed call") {
+  test("a client that cannot be opened or closed is not a failed call") {
     val options = AsyncOptions(retries = 5, failsQuery = false)
     def call(open: () => AutoCloseable): Unit = {
       val called = mapAsyncWith(numbers(3), "same", n, LongType, open, options) { (_, row) =>

@@ -106,7 +106,7 @@ class HeldRowsSuite extends AnyFunSuite with Refusals {
     assert(pages.bytes < 20L * 200)
   }
 
-  test("names of another case, metadata inside a struct, and a table's alias are no change") {
+  test("names of another case, metadata inside a struct, and a table's alias are not a change") {
     val store = new Store
     def inside(marked: Boolean) = StructType(Seq(StructField(
       "t",
