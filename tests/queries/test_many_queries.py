@@ -31,8 +31,8 @@ def test_the_tab_lists_no_more_queries_than_it_keeps(found: dict[str, Any]) -> N
 def test_no_object_of_tidemark_is_left_over_from_each_query(found: dict[str, Any]) -> None:
     before, after = found["tidemark 120"]["ours"], found["tidemark"]["ours"]
     grown = {name: count - before.get(name, 0) for name, count in after.items()}
-    # What the last few queries leave until a later collection differs; one object for every other query is a leak.
-    assert {name: more for name, more in grown.items() if more >= QUERIES / 2} == {}
+    # What the last few queries leave until a later collection differs: dozens of small objects. A leak has one a query.
+    assert {name: more for name, more in grown.items() if more >= 0.9 * QUERIES} == {}
 
 
 def test_what_is_left_of_a_query_is_what_stock_spark_leaves(found: dict[str, Any]) -> None:
@@ -41,10 +41,10 @@ def test_what_is_left_of_a_query_is_what_stock_spark_leaves(found: dict[str, Any
 
     stock_bytes = grown("stock", "stock 120", "used")
     tidemark_bytes = grown("tidemark", "tidemark 120", "used")
-    # A collection does not find everything: 10 kB a query is noise.
-    assert tidemark_bytes < stock_bytes + 10_000
+    # A collection does not find everything, and stock Spark's heap may shrink: 10 kB a query is noise.
+    assert tidemark_bytes < max(stock_bytes, 0) + 10_000
     stock_objects = grown("stock", "stock 120", "objects")
-    assert grown("tidemark", "tidemark 120", "objects") < stock_objects + 150
+    assert grown("tidemark", "tidemark 120", "objects") < max(stock_objects, 0) + 150
     for name, count in found["tidemark"]["sparks"].items():
         assert count <= found["tidemark 120"]["sparks"][name] + QUERIES / 10, name
 

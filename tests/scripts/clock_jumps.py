@@ -148,9 +148,11 @@ def too_far_ahead(name: str, jump: int) -> dict[str, Any]:
     )
     stepper = Stepper(per_ten_minutes(marked), "append", folder / f"{name}.cp")
     now = datetime.now(timezone.utc)
+    # The begin of a window, so that the same windows end at any time of the day.
+    begin = now.replace(minute=now.minute // 10 * 10, second=0, microsecond=0)
 
     def add(minutes: int) -> int:
-        at = now + timedelta(minutes=minutes)
+        at = begin + timedelta(minutes=minutes)
         feed.add({"device": "a", "time": at.strftime("%Y-%m-%dT%H:%M:%SZ")})
         return len(stepper.step())
 
