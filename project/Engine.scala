@@ -34,6 +34,7 @@ object Engine {
         // The core is a part of the jar, and nothing that anybody would have to resolve.
         projectDependencies := Nil,
         Compile / packageBin / mappings ++= (core / Compile / packageBin / mappings).value,
+        Compile / packageBin / mappings += root.value / "LICENSE" -> "META-INF/LICENSE",
         target := baseDirectory.value,
         sparkMinor := minor,
         moduleName := s"tidemark-spark-$minor",

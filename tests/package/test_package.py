@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from functools import partial
 from importlib.metadata import requires, version
@@ -45,6 +46,12 @@ def test_pyspark_and_mark_logs_are_the_only_required_dependencies() -> None:
         "pyspark",
         "tidemark-marks",
     ]
+
+
+@pytest.mark.engine
+def test_the_jar_has_the_license() -> None:
+    with zipfile.ZipFile(tidemark.jars.jar_path()) as jar:
+        assert "Apache License" in jar.read("META-INF/LICENSE").decode()
 
 
 def test_the_package_has_a_py_typed_marker() -> None:

@@ -101,6 +101,17 @@ def test_the_page_on_installing_says_what_the_workflows_test() -> None:
     assert all(f"tested on {python}" in row[3] for row in of_rows.values())
 
 
+def test_workflows_pin_actions_of_others_by_commit() -> None:
+    used = [
+        action
+        for file in GITHUB.rglob("*.yml")
+        for action in re.findall(r"uses: (\S+)", file.read_text())
+        if not action.startswith("./")
+    ]
+    assert used
+    assert [action for action in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action)] == []
+
+
 def test_workflows_have_read_only_permissions() -> None:
     for workflow in WORKFLOWS:
         assert read(workflow)["permissions"] == {"contents": "read"}, workflow.name
