@@ -23,6 +23,9 @@ PHRASES: dict[str, str] = {
     r"by then": "before, already, or name the moment",
     r"at once": "immediately, or: at the same time",
     r"nobody": "name who does not, or: it is unknown",
+    r"\w*[a-z]Nobody\w*": "name who does not, or: it is unknown",
+    r"(?<!there )(?:is|are|was|were) no (?!longer|more|later|earlier|less|further|other|newer|older|shorter)[a-z]+": "is not a ...",
+    r"(?!\w*there_)\w*_(?:is|are|was|were)_no_(?!longer|more|later|earlier|less)\w+": "is_not_a_...",
 }
 # Pages whose words are not the project's own.
 OTHERS = (
@@ -61,7 +64,12 @@ def tracked() -> list[str]:
     names = subprocess.run(
         ["git", "ls-files"], check=True, capture_output=True, text=True
     ).stdout.splitlines()
-    return [name for name in names if name.endswith(KINDS) and not name.startswith(OTHERS)]
+    # A page that was removed is listed until that is committed.
+    return [
+        name
+        for name in names
+        if name.endswith(KINDS) and not name.startswith(OTHERS) and Path(name).is_file()
+    ]
 
 
 def main(names: list[str]) -> int:

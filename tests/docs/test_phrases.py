@@ -19,3 +19,10 @@ def test_plain_uses_of_the_same_words_pass() -> None:
     )
     assert list(phrases.findings(plain)) == []
     assert [phrase for _, phrase, _ in phrases.findings("a split, one that ends")] == ["one that"]
+
+
+def test_what_is_no_such_thing_is_found_in_sentences_and_in_names() -> None:
+    text = "A claim is no mark. There is no mark. It is no longer open. def test_a_claim_is_no_mark"
+    found = [phrase for _, phrase, _ in phrases.findings(text)]
+    assert found == ["is no mark", "test_a_claim_is_no_mark"]
+    assert list(phrases.findings("test_there_is_no_mark")) == []

@@ -93,7 +93,7 @@ def correct(
             `QUERY_IS_RUNNING`; `BATCH_NOT_COMMITTED` if a batch was begun, which has to run again as
             it was decided; `UNKNOWN_KEY` and `UNKNOWN_SPLIT`, with those that exist; `NO_LOG` if
             there is no log, or if the last batch ran without Tidemark; `WRONG_ARGUMENTS` if `to` is
-            no time. Nothing is changed then.
+            not a time. Nothing is changed then.
 
     Example:
         >>> done = tidemark.correct("/checkpoints/job", key="orders")  # doctest: +SKIP

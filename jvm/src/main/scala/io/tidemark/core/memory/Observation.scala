@@ -220,11 +220,11 @@ object Observation {
     val awake = marks.fold(known)(m => known.awake(m.active.map(OriginState.split), end, onReturn))
     val moved = seen.fold(awake)(h => awake.observe(h.times, h.delayMillis, end, onReturn))
     // An input is not silent while it has rows, even if no writer has noted a time yet.
-    val hasRowsOfNobody = rules.exists(_.noted.nonEmpty) && moved.size == 0 && seen.exists(_.latestMillis.nonEmpty)
+    val hasRowsBeforeAnyMark = rules.exists(_.noted.nonEmpty) && moved.size == 0 && seen.exists(_.latestMillis.nonEmpty)
     OriginState(
       moved,
       (state.maxEventTimeMillis ++ seen.flatMap(_.latestMillis)).maxOption,
-      state.sinceMillis.filterNot(_ => hasRowsOfNobody).orElse(Some(end)),
+      state.sinceMillis.filterNot(_ => hasRowsBeforeAnyMark).orElse(Some(end)),
       seen.exists(_.waiting),
       state.farAheadRows + seen.fold(0L)(_.farAheadRows),
       rules.fold(state.splitBy)(_.splitBy),

@@ -12,7 +12,7 @@ import scala.collection.immutable.ArraySeq
   * @param marks the marks that count, by epoch and number
   * @param isDamaged whether marks before the first one exist that cannot be read or do not count
   * @param breaks the indexes of marks that do not follow the one before
-  * @param notes the indexes of marks that note a time above all before
+  * @param risingNotes the indexes of marks that note a time above all before
   * @param unread the writer's newest mark, if it is behind all these and cannot be read
   * @param isUnreadable whether no mark can be read, and the only one here stands for the writer and says nothing else
   */
