@@ -46,6 +46,8 @@ PYTEST_ALONE := $(BIN)/python -m pytest
 PYTEST_3 := $(PYTEST_ALONE) -n 3 --dist loadfile
 # Runs a step of a target with tests, and keeps its minutes and how many tests have passed.
 STEPS := $(BIN)/python build/steps.py
+# The suites that write their files again.
+GOLDEN := *ApiSuite *GoldenPlanSuite *TidemarkErrorSuite *ReportTextSuite *ReportHtmlSuite
 FLIGHTS := target/flights/flights-3m.parquet
 
 # The folders are included, so that a deleted file counts as a change.
@@ -254,9 +256,11 @@ repository-signed: $(VENV_READY) ## The same with signatures, for a release
 .PHONY: install
 install: $(INSTALLED) ## Install the wheel in .venv
 
-.PHONY: docs
-docs: $(VENV_READY) ## Regenerate the generated pages of docs/
-	$(SBT) "spark42/Test/runMain io.tidemark.GenerateDocs $(CURDIR)/docs"
+.PHONY: golden
+golden: $(VENV_READY) ## Write all files that tests compare results with: plans, sentences, drawings, the API, tables of pages
+	$(SBT) -Dtidemark.golden=write "spark42/testOnly $(GOLDEN)" "spark42/Test/runMain io.tidemark.GenerateDocs $(CURDIR)/docs"
+	for module in support.error_texts corpus.page support.marks_drawn; do \
+	  PYTHONPATH=$(PACKAGES):tests $(BIN)/python -m $$module; done
 
 .PHONY: screenshots
 screenshots: $(INSTALLED) ## Pictures of the tab in Spark's web UI, by Chromium, for the docs

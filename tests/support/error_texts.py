@@ -1,8 +1,6 @@
 """The sentences of the errors that Python builds, as the code has them: `golden/errors.txt`.
 
-    PYTHONPATH=tests .venv/bin/python -m support.error_texts
-
-writes that file again. What an error is about stands in braces, as in `{column!r}`.
+`make golden` writes that file again. What an error is about stands in braces, as in `{column!r}`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Draws the vectors of `noted-drawn.json`, which Python and the engine both run.
 
-    PYTHONPATH=tests .venv/bin/python -m support.marks_drawn
-
-writes the file. The model says what is true, and Python's reader what a reader is told.
+`make golden` writes the file. The model says what is true, and Python's reader what a reader is told.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class ApiSuite extends AnyFunSuite {
   test("the public Scala API is the one that api.txt lists") {
     assert(
       PublicApi.text === Files.readString(file),
-      """Fix this by undoing the change, or by build/sbt -Dtidemark.golden=write "spark42/testOnly *ApiSuite" and a line """ +
+      """Fix this by undoing the change, or by make golden and a line """ +
         "in CHANGELOG.md.")
   }
 

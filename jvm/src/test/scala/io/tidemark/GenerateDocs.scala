@@ -6,7 +6,7 @@ import org.apache.spark.sql.tidemark.support.{LateRowTable, ReportSample}
 
 /** Writes what docs/ has from the code: the page of settings, the picture of a report, and four tables. That of Spark's
   * tests that differ is in stock.md, that of the operators that drop late rows in late.md, that of the reasons why
-  * nothing comes out in why.md, that of what is found in a plan in explain.md. `make docs` runs it.
+  * nothing comes out in why.md, that of what is found in a plan in explain.md. `make golden` runs it.
   */
 object GenerateDocs {
 
@@ -25,7 +25,7 @@ object GenerateDocs {
       Files.writeString(explain, withTraps(Files.readString(explain)))
       println(s"$docs: settings.md, pictures/report.svg and the tables in stock.md, late.md, why.md and explain.md are written.")
     case _ =>
-      System.err.println("Give the folder of the documents, as `make docs` does.")
+      System.err.println("Give the folder of the documents, as `make golden` does.")
       sys.exit(2)
   }
 
@@ -33,7 +33,7 @@ object GenerateDocs {
   def settings: String =
     s"""# Settings
       |
-      |<!-- Made by `make docs` from jvm/src/main/scala/io/tidemark/TidemarkConf.scala: change it there. -->
+      |<!-- Made by `make golden` from jvm/src/main/scala/io/tidemark/TidemarkConf.scala: change it there. -->
       |
       |This page lists every setting of Tidemark, and the settings of Spark that matter to it.
       |

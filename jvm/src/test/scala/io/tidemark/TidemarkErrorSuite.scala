@@ -125,7 +125,7 @@ class TidemarkErrorSuite extends AnyFunSuite {
   test("every error message is the one that golden/errors.txt has") {
     assert(
       messages == Files.readString(golden),
-      """Fix this by build/sbt -Dtidemark.golden=write "spark42/testOnly *TidemarkErrorSuite" and a look at the diff.""")
+      """Fix this by make golden and a look at the diff.""")
   }
 
   test("every error class has an example in this test") {

@@ -15,7 +15,7 @@ import org.apache.spark.sql.tidemark.support.WatermarkTest
 
 /** Plans as Tidemark's rule changes them, kept as text in `jvm/src/test/resources/golden`.
   *
-  * Write them again with `build/sbt -Dtidemark.golden=write "spark42/testOnly *GoldenPlanSuite"`.
+  * Write them again with `make golden`.
   */
 class GoldenPlanSuite extends WatermarkTest {
   import testImplicits._

@@ -12,7 +12,7 @@ import org.apache.spark.sql.tidemark.support.ReportSample
 
 /** What a report looks like as a part of a page. No Spark runs here.
   *
-  * Write the golden files again with `build/sbt -Dtidemark.golden=write "spark42/testOnly *ReportHtmlSuite"`.
+  * Write the golden files again with `make golden`.
   */
 class ReportHtmlSuite extends AnyFunSuite {
   import ReportHtmlSuite._

@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 /** What a report looks like in a terminal. No Spark runs here.
   *
-  * Write the golden files again with `build/sbt -Dtidemark.golden=write "spark42/testOnly *ReportTextSuite"`.
+  * Write the golden files again with `make golden`.
   */
 class ReportTextSuite extends AnyFunSuite {
   private val isWriting = sys.props.get("tidemark.golden").contains("write")
