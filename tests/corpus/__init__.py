@@ -1,7 +1,7 @@
 """Queries of other people's books, guides and examples, in our words, with inputs.
 
 One file for each kind of query. `cases.py` says what a case is, `inputs.py` has what the cases read,
-`side_by_side.py` runs one, and `page.py` writes the table of docs/corpus.md.
+`side_by_side.py` runs one, and `page.py` writes the tables of README.md.
 """
 
 from corpus import (  # noqa: F401 - each adds its cases

@@ -1,4 +1,4 @@
-"""The part of docs/corpus.md that is made from the cases; `python -m corpus.page` writes it."""
+"""The part of README.md beside it that is made from the cases; `make golden` writes it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from corpus import CASES, Case
 from corpus.cases import SOURCES
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "corpus.md"
-BEGIN = "<!-- corpus: made by `PYTHONPATH=tests python -m corpus.page` -->\n"
+PAGE = Path(__file__).with_name("README.md")
+BEGIN = "<!-- corpus: `make golden` writes this part -->\n"
 END = "<!-- /corpus -->"
 
 # In the order of Spark's guide.

@@ -34,7 +34,7 @@ def test_the_time_that_a_window_behind_a_join_waits_for(
     assert "reaches 2024-01-01T15:05:00Z" not in tidemark.report(stepper.query).why
 
 
-def test_a_second_watermark_is_no_input_that_is_behind(
+def test_a_second_watermark_is_not_an_input_that_is_behind(
     feed: Feeds, run: Callable[..., Stepper]
 ) -> None:
     doors = feed("doors", AT)
@@ -88,7 +88,7 @@ def test_explain_does_not_advise_a_watermark_on_a_date(feed: Feeds) -> None:
     assert "watermark on the new column" not in lost.fix
 
 
-def test_a_longer_delay_is_no_advice_for_times_before_1970(
+def test_a_longer_delay_is_not_an_advice_for_times_before_1970(
     feed: Feeds, run: Callable[..., Stepper]
 ) -> None:
     doors = feed("doors", AT)

@@ -12,7 +12,11 @@ import pytest
 from tidemark import __version__
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "tests" / "corpus" / "README.md",
+]
 
 # Errors are created as TidemarkError("CODE", ...); the doctor can name a code in a finding as well.
 CODE = re.compile(r'(?:TidemarkError|Finding)\([^()]*?"([A-Z]+(?:_[A-Z]+)+)"')

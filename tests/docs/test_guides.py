@@ -208,8 +208,6 @@ def test_every_guide_is_run_or_has_its_own_tests() -> None:
         "kafka-job",
         "notebook",
         "pipelines",
-        "report",
-        "spark-ui",
     }
 
 

@@ -12,6 +12,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "SECURITY.md")),
     *sorted((ROOT / "python").glob("*/README.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "tests" / "corpus" / "README.md",
 ]
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
 README = TEXTS["README.md"]

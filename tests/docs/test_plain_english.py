@@ -13,6 +13,7 @@ MOST_WORDS = 30
 OTHERS = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
     *("python/tidemark/README.md", "python/tidemark-marks/README.md"),
+    "tests/corpus/README.md",
 )
 PAGES = sorted([*(ROOT / name for name in OTHERS), *(ROOT / "docs").rglob("*.md")])
 

@@ -23,6 +23,7 @@ from compare.rule import TOGETHER, Outcome, counted, lost, truth
 from compare.table import advice, cells, in_both
 from compare.way import SHORT, Rows
 
+TABLES = ROOT / "examples" / "compare" / "README.md"
 PAGE = ROOT / "docs" / "do-i-need-it.md"
 TEN = timedelta(minutes=10)
 HOUR = timedelta(hours=1)
@@ -215,16 +216,28 @@ def test_a_delay_ten_minutes_shorter_would_lose_rows(all_cases: list[Case]) -> N
 
 
 def shown() -> dict[str, list[list[str]]]:
-    """The rows of the page's tables, by the name of the way."""
+    """The rows of the example's tables, by the name of the way."""
     found: dict[str, list[list[str]]] = {}
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        cells_of = [cell.strip() for cell in line.strip("|").split("|")]
+    for cells_of in rows_of(TABLES):
         if len(cells_of) == 6 and re.search(r" of \d+$", cells_of[1]):
             found.setdefault(cells_of[0].replace("`", ""), []).append(cells_of[1:])
     return found
 
 
-def test_the_page_shows_what_the_rules_say(all_cases: list[Case]) -> None:
+def rows_of(page: Path) -> list[list[str]]:
+    """The cells of each line of a table."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "|" in line]
+
+
+def test_the_page_shows_rows_of_these_tables() -> None:
+    measured = [(name, *row[:3], row[4]) for name, of_name in shown().items() for row in of_name]
+    on_page = [tuple(row[1:]) for row in rows_of(PAGE) if re.search(r" of \d+$", row[-1])]
+    assert len(on_page) > 10
+    assert [row for row in on_page if row not in measured] == []
+
+
+def test_the_tables_show_what_the_rules_say(all_cases: list[Case]) -> None:
     expected: dict[str, list[list[str]]] = {}
     for case in all_cases:
         for way in case.ways:
@@ -239,7 +252,7 @@ def test_the_page_shows_what_the_rules_say(all_cases: list[Case]) -> None:
 
 @pytest.mark.example
 @pytest.mark.timeout(900)
-def test_each_way_does_what_its_rule_says_and_prints_what_the_page_shows() -> None:
+def test_each_way_does_what_its_rule_says_and_prints_what_the_tables_show() -> None:
     done = run_example("compare")
     # The example itself compares each count, its time and the state of counts with the rules in plain Python.
     assert done.returncode == 0, done.stdout + done.stderr[-6000:]

@@ -1,7 +1,7 @@
 """How many rows come behind a later one of their device, wherever somebody looks.
 
 `python -m support.inversions` runs all inputs and all places, on stock Spark and by `in_order`, and
-prints the table of docs/operators/order.md.
+prints a table of their shares, which docs/operators/order.md quotes.
 """
 
 # ruff: noqa: N802, N803 - Spark requires these names.

@@ -138,12 +138,7 @@ def test_flows_in_python_have_keyed_watermarks_and_a_report_on_a_server(pipeline
 
 @pytest.mark.parametrize(
     "file",
-    [
-        "spark-pipeline.yml",
-        "transformations/orders.py",
-        "transformations/hourly.sql",
-        "transformations/returns.py",
-    ],
+    ["spark-pipeline.yml", "transformations/hourly.sql", "transformations/returns.py"],
 )
 def test_the_guide_shows_the_files_of_the_example(file: str) -> None:
     text = (EXAMPLE / file).read_text(encoding="utf-8")

@@ -15,32 +15,32 @@ class DocsSuite extends AnyFunSuite {
   private val root: Path = Paths.get(sys.props.getOrElse("tidemark.root", fail("tidemark.root is not set")))
   private def read(path: String): String = Files.readString(root.resolve(path))
 
-  test("docs/settings.md matches the settings in the code; `make docs` writes it") {
+  test("docs/settings.md matches the settings in the code; `make golden` writes it") {
     assert(read("docs/settings.md") == GenerateDocs.settings)
   }
 
-  test("docs/stock.md lists each of Spark's own tests that differ and the reason; `make docs` writes the table") {
+  test("docs/stock.md lists each of Spark's own tests that differ and the reason; `make golden` writes the table") {
     val page = read("docs/stock.md")
     assert(page == GenerateDocs.withDifferences(page, GenerateDocs.differences(root)))
   }
 
-  test("docs/late.md has the table of operators that drop late rows; `make docs` writes it") {
+  test("docs/late.md has the table of operators that drop late rows; `make golden` writes it") {
     val page = read("docs/late.md")
     assert(page == GenerateDocs.withLateRows(page))
   }
 
-  test("docs/pictures/report.svg is what a report is drawn as; `make docs` draws it") {
+  test("docs/pictures/report.svg is what a report is drawn as; `make golden` draws it") {
     assert(read("docs/pictures/report.svg") == ReportSample.picture)
   }
 
-  test("docs/why.md has a sentence and a section for each reason why nothing comes out; `make docs` writes the table") {
+  test("docs/why.md has a sentence and a section for each reason why nothing comes out; `make golden` writes the table") {
     val page = read("docs/why.md")
     assert(page == GenerateDocs.withVerdicts(page))
     assert(VerdictTable.examples.map(_.code).toSet == VerdictTable.codes)
     assert(page.linesIterator.collect { case s"### $code" => code }.toSeq == VerdictTable.examples.map(_.code))
   }
 
-  test("docs/explain.md has the sentence of each finding; `make docs` writes the table") {
+  test("docs/explain.md has the sentence of each finding; `make golden` writes the table") {
     val page = read("docs/explain.md")
     assert(page == GenerateDocs.withTraps(page))
     assert(TrapTable.examples.map(_.code).toSet == TrapTable.codes)
@@ -66,10 +66,7 @@ class DocsSuite extends AnyFunSuite {
     val reached = entry.origins.map { case (name, state) =>
       name.toString -> state.watermark.millis.map(Instant.ofEpochMilli)
     }
-    assert(
-      reached == Map(
-        "clicks" -> Some(Instant.parse("2024-05-01T10:20:00Z")),
-        "impressions" -> Some(Instant.parse("2024-05-01T09:40:00Z"))))
-    assert(page.contains(s"that are not split, ${WholeEntry.encode(entry).length} bytes:"))
+    assert(reached == Map("clicks" -> Some(Instant.parse("2024-05-01T10:20:00Z"))))
+    assert(page.contains(s"that is not split, ${WholeEntry.encode(entry).length} bytes:"))
   }
 }
