@@ -182,7 +182,7 @@ def test_the_listener_says_what_the_page_promises(
 
     try:
         payments.add({"time": "10:00"})
-        add(orders, "10:00")
+        add(orders, "16:00")
         behind = {"behind_ms_orders": 600_000, "behind_ms_payments": 7_200_000}
         logs(f"hourly: more than an hour behind: {behind}")
         assert not any("late rows" in text for text in caplog.messages)
