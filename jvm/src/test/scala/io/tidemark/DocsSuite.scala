@@ -33,7 +33,8 @@ class DocsSuite extends AnyFunSuite {
     assert(read("docs/pictures/report.svg") == ReportSample.picture)
   }
 
-  test("docs/why.md has a sentence and a section for each reason why nothing comes out; `make golden` writes the table") {
+  test(
+    "docs/why.md has a sentence and a section for each reason why nothing comes out; `make golden` writes the table") {
     val page = read("docs/why.md")
     assert(page == GenerateDocs.withVerdicts(page))
     assert(VerdictTable.examples.map(_.code).toSet == VerdictTable.codes)

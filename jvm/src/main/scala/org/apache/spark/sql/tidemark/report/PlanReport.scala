@@ -1,13 +1,7 @@
 package org.apache.spark.sql.tidemark.report
 
 import io.tidemark.core.{ColumnId, Input, OperatorId, OriginName, Side, Watermark}
-import io.tidemark.core.plan.{
-  AttributedWatermark,
-  InputWatermarks,
-  OperatorWatermarks,
-  PlanShape,
-  PropagatedNode
-}
+import io.tidemark.core.plan.{AttributedWatermark, InputWatermarks, OperatorWatermarks, PlanShape, PropagatedNode}
 
 import org.apache.spark.sql.tidemark.exec.LateRows
 import org.apache.spark.sql.tidemark.planning.PlanShapeBuilder
