@@ -24,7 +24,8 @@ PHRASES: dict[str, str] = {
     r"at once": "immediately, or: at the same time",
     r"nobody": "name who does not, or: it is unknown",
     r"\w*[a-z]Nobody\w*": "name who does not, or: it is unknown",
-    r"(?<!there )(?:is|are|was|were) no (?!longer|more|later|earlier|less|further|other|newer|older|shorter)[a-z]+": "is not a ...",
+    # Comparatives are English: no later than.
+    r"(?<!there )(?:is|are|was|were) no (?!(?:\w+er|more|less)\b|further)[a-z]+": "is not a ...",
     r"(?!\w*there_)\w*_(?:is|are|was|were)_no_(?!longer|more|later|earlier|less)\w+": "is_not_a_...",
 }
 # Pages whose words are not the project's own.
