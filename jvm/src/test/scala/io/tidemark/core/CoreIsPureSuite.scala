@@ -20,7 +20,9 @@ class CoreIsPureSuite extends AnyFunSuite {
     "io/tidemark/functions.scala" -> Set(
       "org.apache.spark.sql",
       "org.apache.spark.sql.functions",
+      "org.apache.spark.sql.streaming.StreamingQuery",
       "org.apache.spark.sql.types.DataType"),
+    "io/tidemark/QueryReport.scala" -> Set("org.apache.spark.sql.SparkSession", "org.apache.spark.sql.functions"),
     "io/tidemark/Explanation.scala" -> Set("org.apache.spark.sql.DataFrame", "org.apache.spark.sql.functions"),
     "io/tidemark/WatermarkOptions.scala" -> Set("org.apache.spark.sql.Column"),
     // What Spark's explain asks for more, by the name of a class in a setting.
