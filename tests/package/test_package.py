@@ -96,6 +96,13 @@ def test_only_the_bridge_module_uses_py4j_and_sql() -> None:
     assert guilty == []
 
 
+def test_tidemark_offers_each_name_of_mark_logs() -> None:
+    assert set(tidemark.marks.__all__) == set(tidemark_marks.__all__) - {
+        "TidemarkError",
+        "__version__",
+    }
+
+
 def test_an_error_message_contains_a_code_a_sentence_and_a_fix() -> None:
     error = TidemarkError("JAR_MISSING", "The package has no jar", "installing the wheel")
     assert str(error) == (

@@ -215,10 +215,34 @@ class BrokenData(TypedDict):
     """A length."""
 
 
-class OperatorData(TypedDict, total=False):
-    """An operator, with the operators that it reads.
+class BoundsData(TypedDict, total=False):
+    """What is late at an operator with state, and what is evicted there."""
 
-    One with state has an `id`. It, or each of its `sides`, has the fields of `BoundsData`.
+    late_ms: int | None
+    """Rows at or before it are late."""
+    eviction_ms: int | None
+    """State up to it is evicted."""
+    held_by: str | None
+    late: LateData | None
+    """None before a batch has ended."""
+    skipped_scans: int
+    """How many batches of this run did not scan the state, because too little in it was due."""
+    never_late: bool
+    """Present, and true, where no row is ever late."""
+    keeps_forever: bool
+    """Present, and true, where no watermark evicts the state."""
+
+
+class SideData(BoundsData, total=False):
+    """A side of a join."""
+
+    side: Literal["left", "right"]
+
+
+class OperatorData(BoundsData, total=False):
+    """An operator, with the operators that it reads. One with state has an `id`.
+
+    A join has its bounds in its `sides`, and any other operator with state has its own.
     """
 
     operator: str
@@ -237,19 +261,12 @@ class OperatorData(TypedDict, total=False):
     """Late rows that were passed on: then `late_rows` does not count them."""
     next_due_ms: int
     """The watermark at which the first window in the state ends, or the next one if none is known there."""
-    sides: list[BoundsData]
+    sides: list[SideData]
     order: OrderData
     """Of a function of groups, a deduplication, or a limit."""
     held: HeldData
     """Of an `in_order`, after a batch of this run."""
     children: list[OperatorData]
-    late_ms: int | None
-    eviction_ms: int | None
-    held_by: str | None
-    late: LateData | None
-    skipped_scans: int
-    never_late: bool
-    keeps_forever: bool
 
 
 class ColumnData(TypedDict, total=False):
@@ -260,26 +277,6 @@ class ColumnData(TypedDict, total=False):
     in_ms: int | None
     out_ms: int | None
     held_by: str | None
-
-
-class BoundsData(TypedDict, total=False):
-    """What is late at an operator with state, and what is evicted there."""
-
-    side: Literal["left", "right"]
-    """Of a join."""
-    late_ms: int | None
-    """Rows at or before it are late."""
-    eviction_ms: int | None
-    """State up to it is evicted."""
-    held_by: str | None
-    late: LateData | None
-    """None before a batch has ended."""
-    skipped_scans: int
-    """How many batches of this run did not scan the state, because too little in it was due."""
-    never_late: bool
-    """Present, and true, where no row is ever late."""
-    keeps_forever: bool
-    """Present, and true, where no watermark evicts the state."""
 
 
 class LateData(TypedDict, total=False):
